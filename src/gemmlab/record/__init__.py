@@ -1,0 +1,32 @@
+"""The Record: one multiplication, one chip, one kernel, and everything said about them."""
+
+from gemmlab.record.errors import GemmlabError, unknown_name
+from gemmlab.record.sections import (
+    Advice,
+    ChipSection,
+    Count,
+    KernelSection,
+    LevelFigures,
+    LevelPrediction,
+    Measurement,
+    Prediction,
+    ProblemSection,
+    Record,
+    Term,
+)
+
+__all__ = [
+    "Advice",
+    "ChipSection",
+    "Count",
+    "GemmlabError",
+    "KernelSection",
+    "LevelFigures",
+    "LevelPrediction",
+    "Measurement",
+    "Prediction",
+    "ProblemSection",
+    "Record",
+    "Term",
+    "unknown_name",
+]
