@@ -1,4 +1,7 @@
-"""Every number format by name, and the memory its elements take."""
+"""Every number format by name, and the memory its elements take.
+
+These are all types of ml_dtypes but its complex pairs, which no matrix unit multiplies, and the plain ones of numpy.
+"""
 
 from gemmlab.formats.format import Format
 from gemmlab.record import GemmlabError, unknown_name
@@ -23,7 +26,7 @@ def ieee(name: str, exponent_bits: int, mantissa_bits: int, pad_bits: int = 0) -
     )
 
 
-def finite(name: str, exponent_bits: int, mantissa_bits: int, bias: int, nan: str, overflow: str) -> Format:
+def finite(name: str, exponent_bits: int, mantissa_bits: int, *, bias: int, nan: str, overflow: str) -> Format:
     """A format without infinities, as the names with `fn` say."""
     return Format(
         name=name,
@@ -44,7 +47,7 @@ def integer(name: str, bits: int, signed: bool) -> Format:
     return Format(name=name, kind="int", signed=signed, mantissa_bits=bits - signed, storage_bits=bits, overflow="wrap")
 
 
-#: OCP 8-bit Floating Point Specification 1.0, OCP Microscaling Formats 1.0, and for the rest the ml_dtypes README
+#: IEEE 754-2019; OCP 8-bit Floating Point Specification 1.0; OCP Microscaling Formats 1.0; else the ml_dtypes README
 FORMATS: dict[str, Format] = {
     each.name: each
     for each in (
