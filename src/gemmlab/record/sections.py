@@ -32,6 +32,8 @@ class ProblemSection(Section):
     epilogue: str
     scale: str  #: block scales as `format/block`, empty when there are none
     structure: str
+    lower_band: int = 0  #: diagonals below and above the main one, of a banded A
+    upper_band: int = 0
 
 
 class LevelFigures(Section):
