@@ -1,0 +1,1 @@
+"""Reports of Records: terminal, pictures, page, tables."""
