@@ -6,11 +6,9 @@ from typing import Any
 
 import msgspec
 
-from gemmlab.formats import bits_of
-from gemmlab.record import GemmlabError, KernelSection
-
 FAMILIES = ("naive", "tiled", "register", "tensor")
 RASTERS = ("m", "n")
+WARP = 32  # threads of a warp, on every NVIDIA chip
 
 
 class Kernel(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,6 +18,8 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     tiled: a program stages both tiles in shared memory; a thread still owns one output.
     register: a thread owns thread_m x thread_n outputs and reads their operands from shared memory.
     tensor: a warp owns warp_m x warp_n outputs and feeds mma_m x mma_n x mma_k instructions.
+
+    A value of this class may be inconsistent; `checked` in kernels/checks.py says what is wrong with one.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     warp_n: int = 0
     mma: tuple[int, int, int] = (16, 8, 16)
     warps: int = 0  #: of one program
-    vector_bytes: int = 0  #: bytes of one thread's global load; 0: one element
+    vector_bytes: int = 0  #: widest global load of one thread, in bytes; 0: one element
     guards: bool = True  #: out-of-range elements are masked, not read
     stages: int = 1  #: tiles in flight in shared memory
     split_k: int = 1  #: programs that share one output tile, each a range of k
@@ -44,15 +44,15 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     persistent: bool = False
     registers: int = 0  #: of one thread; 0: estimated
     shared_bytes: int = 0  #: of one program; 0: stages * (A tile + B tile)
-    tiles_from: str = "global"  #: tensor family: `shared` (wgmma reads operands there) or `registers` (mma.sync)
+    tiles_from: str = "registers"  #: tensor family: `shared` (wgmma reads operands there) or `registers` (mma.sync)
     source: str = ""  #: `module:attr` of the program, resolved when needed
 
     @property
     def threads(self) -> int:
         """Threads of one program."""
-        return self.warps * 32 if self.family == "tensor" else (self.block_m // self.thread_m) * (
-            self.block_n // self.thread_n
-        )
+        if self.family == "tensor":
+            return self.warps * WARP
+        return (self.block_m // self.thread_m) * (self.block_n // self.thread_n)
 
     def replace(self, **changes: Any) -> Kernel:
         """A copy with changes."""
