@@ -92,6 +92,9 @@ class Count(Section):
     intensity_flop_per_byte: float  #: flop over (loads + stores)
     padded_flop: int  #: flop that the tiles execute, out-of-range elements included
     programs: int  #: thread blocks launched
+    load_requests: int = 0  #: warps' load requests with at least one lane in range
+    store_requests: int = 0
+    workspace_bytes: int = 0  #: partial results of split_k, one way; in both loads and stores above
 
 
 class LevelPrediction(Section):
