@@ -1,6 +1,24 @@
 """Problems: one multiplication, structured and convolution variants, suites of shapes, and what they are read from."""
 
 from gemmlab.problem.block_scale import BlockScale
+from gemmlab.problem.convolution import Convolution
 from gemmlab.problem.gemm import Gemm
+from gemmlab.problem.shape import Shape
 
-__all__ = ["BlockScale", "Gemm"]
+__all__ = ["BlockScale", "Convolution", "Gemm", "Shape", "read_source", "read_table", "suite", "suite_names"]
+
+LATER = {
+    "read_source": "gemmlab.problem.sources",
+    "read_table": "gemmlab.problem.table",
+    "suite": "gemmlab.problem.suites",
+    "suite_names": "gemmlab.problem.suites",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Suites and sources load when asked for: a single multiplication needs neither TOML nor CSV."""
+    if name not in LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(LATER[name]), name)
