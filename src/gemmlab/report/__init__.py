@@ -1,1 +1,42 @@
-"""Reports of Records: terminal, pictures, page, tables."""
+"""Reports of Records: text for the terminal, pictures, a page, tables; loaded only when asked for."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gemmlab.report.files import write_file
+    from gemmlab.report.page import html
+    from gemmlab.report.plots import ladder_svg, plot_svg, roofline_svg, tile_svg, waterfall_svg
+    from gemmlab.report.sweep import csv_rows, sweep_table
+    from gemmlab.report.text import print_record, terminal
+
+__all__ = [
+    "csv_rows",
+    "html",
+    "ladder_svg",
+    "plot_svg",
+    "print_record",
+    "roofline_svg",
+    "sweep_table",
+    "terminal",
+    "tile_svg",
+    "waterfall_svg",
+    "write_file",
+]
+
+HOMES = {
+    "files": ("write_file",),
+    "page": ("html",),
+    "plots": ("ladder_svg", "plot_svg", "roofline_svg", "tile_svg", "waterfall_svg"),
+    "sweep": ("csv_rows", "sweep_table"),
+    "text": ("print_record", "terminal"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import the module that holds a public name when it is first used: a terminal report needs no HTML."""
+    from importlib import import_module
+
+    for module, names in HOMES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -29,7 +29,7 @@ class Canvas(NamedTuple):
 
     @classmethod
     def of(cls, stream: TextIO, width: int | None, color: bool | None, unicode: bool | None) -> "Canvas":
-        """What the stream can show, where the caller has not said: no colour unless it is a terminal and NO_COLOR is unset."""
+        """What the stream can show, where the caller has not said; colour needs a terminal and no NO_COLOR."""
         terminal = bool(getattr(stream, "isatty", lambda: False)())
         if width is None:
             width = terminal_width(stream) if terminal else 80

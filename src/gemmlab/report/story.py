@@ -262,22 +262,25 @@ def bound_label(name: str) -> str:
 
 
 def ladder(record: Record) -> list[Rung]:
-    """Amounts of traffic from the floor to what the kernel asks for, smallest first, lower bounds of zero left out."""
+    """Amounts of traffic from the floor to what the kernel asks for, smallest first; what is below a byte is left out."""
     rungs = []
     if count := record.count:
         rungs.append(Rung("floor: each matrix once", count.compulsory_bytes, "counted"))
         rungs.append(Rung("raw: loads asked for", count.raw_bytes, "counted"))
     if p := record.prediction:
         named = [(k, v) for k, v in p.lower_bounds.items() if k.removesuffix("_bytes") != "compulsory" or not count]
-        rungs += [Rung(f"bound: {bound_label(name)}", value, "counted") for name, value in named]
+        rungs += [Rung(bound_label(name), value, "counted") for name, value in named]
         rungs.append(Rung("DRAM traffic", p.dram_bytes, "predicted", p.dram_bytes_low, p.dram_bytes_high))
-    return sorted((r for r in rungs if 0 < r.value < math.inf), key=lambda rung: rung.value)
+    return sorted((r for r in rungs if 1 <= r.value < math.inf), key=lambda rung: rung.value)
 
 
 def turning_point(record: Record) -> float | None:
-    """DRAM bytes past which memory, not arithmetic, takes longer: bandwidth times the time of the arithmetic."""
+    """DRAM bytes past which memory, not arithmetic, takes longer: bandwidth times the time of the arithmetic;
+    None where that is unknown or less than a byte.
+    """
     speed = bandwidth(record, "dram")
-    return speed * record.prediction.compute_time_s if speed and record.prediction else None
+    size = speed * record.prediction.compute_time_s if speed and record.prediction else 0.0
+    return size if size >= 1 else None
 
 
 def measured(record: Record) -> list[Fact]:

@@ -18,8 +18,8 @@ def terminal(
 ) -> str:
     """The whole report as text without a line end: heading, traffic, limits, time, bounds, advice, notes.
 
-    `width` is in columns, 40 at least and 100 at most. What is None follows standard output: its width, colour only on a
-    terminal and without NO_COLOR, ASCII where its encoding is not UTF-8.
+    `width` is in columns, 40 at least and 100 at most. What is None follows standard output: its width, colour only on
+    a terminal and without NO_COLOR, ASCII where its encoding is not UTF-8.
     """
     return draw(record, Canvas.of(sys.stdout, width, color, unicode))
 

@@ -29,8 +29,8 @@ BOUNDS = {
 
 LOWER_BOUNDS = {
     "compulsory": "each matrix once",
-    "hong_kung": "Hong-Kung, three tiles on the chip",
-    "tight": "tight, 2mnk/sqrt(M)",
+    "hong_kung": "Hong-Kung bound, three tiles",
+    "tight": "tight bound, 2mnk/sqrt(M)",
 }
 
 
@@ -50,6 +50,8 @@ def amount(value: float | None, unit: str) -> str:
         return f"{value:.2e} {unit}".replace("e+0", "e").replace("e+", "e")
     if unit == "s":
         return f"{value:,.0f} s" if abs(value) >= 1000 else seconds_text(value)
+    if unit in ("B", "FLOP") and abs(value) < 999.5:
+        return f"<1 {unit}" if 0 < value < 1 else f"{value:.0f} {unit}"
     return bytes_text(value) if unit == "B" else si(value, unit)
 
 
@@ -63,12 +65,12 @@ def plain(value: float | None, digits: int = 3) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share as a percentage; a share that is there but rounds to nothing reads `<1%`."""
+    """A share as a percentage; what is neither nothing nor all never reads so: `<1%`, `>99%`."""
     if share is None or not math.isfinite(share):
         return "-"
     if 0 < share < 0.005:
         return "<1%"
-    return f"{100 * share:.0f}%"
+    return ">99%" if 0.995 <= share < 1 else f"{100 * share:.0f}%"
 
 
 def bound_key(bound: str) -> str:
@@ -92,10 +94,15 @@ def speedup(factor: float) -> str:
     return "no gain" if abs(factor - 1) < 0.005 else f"{significant(factor, 3)}x"
 
 
+def several(count: int, thing: str) -> str:
+    """`1 tile`, `2 tiles`."""
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
 def split_exactly(parts: list[float], places: int) -> list[str]:
     """Decimals of the parts such that the shown digits add up to the shown total.
 
-    Each part is the difference of two rounded running totals, so no part is off by more than one unit of its last place.
+    Each part is the difference of two rounded running totals, so none is off by more than one unit of its last place.
     """
     shown, running, before = [], 0.0, 0
     for part in parts:

@@ -1,0 +1,227 @@
+"""One self-contained HTML page that tells the story of one Record, or of several."""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from gemmlab.record import Record
+from gemmlab.report import story
+from gemmlab.report.page_style import page_style
+from gemmlab.report.plots import FIGURES
+from gemmlab.report.provenance import entries
+from gemmlab.report.sweep import COLUMNS, summary
+from gemmlab.report.words import ASSUMPTION, KINDS, amount, clean, plain, several, speedup
+
+WIDE, PHONE = 560.0, 340.0
+TOLD = 24  # records of a sweep that are told in full; each takes about 40 kB
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+
+def html(records: Record | Iterable[Record]) -> str:
+    """A page without scripts or outside resources: question, answers, pictures, advice, every number, and the JSON.
+
+    Several records begin with a table of all; the first 24 are told in full, all are in the embedded JSON.
+    """
+    told = [records] if isinstance(records, Record) else list(records)
+    heading = story.title(told[0]) if len(told) == 1 else several(len(told), "multiplication")
+    body = [article(record, index) for index, record in enumerate(told[:TOLD], 1)]
+    head = (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
+        f"<title>{text(heading)}: what it moves and what bounds it</title>\n<style>{page_style()}</style>\n</head>\n"
+    )
+    index = index_table(told) if len(told) != 1 else ""
+    return f"{head}<body>\n<main>\n{index}{''.join(body)}{kinds()}</main>\n{data(told)}</body>\n</html>\n"
+
+
+def text(value: object) -> str:
+    """Text from outside, made safe for HTML; sizes get a true multiplication sign."""
+    return escape(clean(value)).replace(" x ", " × ")
+
+
+def tag(kind: str) -> str:
+    """What kind of number it is, in a word."""
+    return f'<span class="tag {kind}">{kind}</span>'
+
+
+def article(record: Record, number: int) -> str:
+    """One Record's story."""
+    parts = [opening(record, number), answers(record)]
+    parts.append(pair(card("What it moves", fact_table(story.moves(record)), figure(record, "ladder", number))
+                      + bounds_card(record), limits_card(record, number)))  # fmt: skip
+    parts.append(pair(time_card(record, number), card("One program's work", "", figure(record, "tile", number))))
+    parts += [advice_card(record), notes_card(record), numbers_card(record)]
+    return f'<article id="r{number}">\n' + "\n".join(p for p in parts if p) + "\n</article>\n"
+
+
+def opening(record: Record, number: int) -> str:
+    """The question and the verdict."""
+    setting = [story.formats(record), story.details(record)]
+    if record.chip:
+        setting.append(f"on {record.chip.name} ({story.chip_status(record)})")
+    if record.kernel:
+        setting.append(f"kernel {story.kernel_line(record)}")
+    level = "h1" if number == 1 else "h2"
+    said = f'<header><{level}>{text(story.title(record))}</{level}><p class="lead">{text(", ".join(filter(None, setting)))}</p>'
+    if published := story.published(record):
+        said += f'<p class="lead">{text(published)} {tag("datasheet")}</p>'
+    return f'{said}<p class="verdict">{text(story.verdict(record))}</p></header>'
+
+
+def answers(record: Record) -> str:
+    """The five questions, each with the short answer or the admission that this Record has none."""
+    count, prediction, measured = record.count, record.prediction, story.measured(record)
+    moved = "Not counted in this record."
+    if count:
+        moved = f"{amount(count.raw_bytes, 'B')} asked for, {amount(count.compulsory_bytes, 'B')} at the least {tag('counted')}"
+        if prediction:
+            moved += f"; {amount(prediction.dram_bytes, 'B')} of DRAM traffic {tag('predicted')}"
+    bound = text(story.verdict(record)) + (f" {tag('predicted')}" if prediction else "")
+    fast = "; ".join(f"{text(f.label)}: {text(f.value)}" for f in measured)
+    fast = f"{fast} {tag('measured')}" if fast else "Not measured in this record."
+    rows = (
+        ("What does it move?", moved),
+        ("What bounds it?", bound),
+        ("How fast is it really?", fast),
+        ("Are the digits right?", "Not checked in this record."),
+        ("What if the hardware were different?", "Not asked in this record; explain the same shape with another chip."),
+    )
+    items = "".join(f"<li><b>{question}</b>{answer}</li>" for question, answer in rows)
+    return card("Five questions", f'<ol class="answers">{items}</ol>')
+
+
+def limits_card(record: Record, number: int) -> str:
+    """Each limit alone, the rooflines, and how programs fill the chip."""
+    rows = story.limits(record)
+    if not rows:
+        return ""
+    body = "".join(
+        f"<tr{' class=bounds' if r.bounds else ''}><td>{text(r.name)}{', bounds it' if r.bounds else ''}</td>"
+        f'<td class="n">{amount(r.bytes, "B")}</td><td class="n">{amount(r.time_s, "s")}</td>'
+        f'<td class="n">{plain(r.intensity)}</td><td class="n">{plain(r.knee)}</td></tr>'
+        for r in rows
+    )
+    heads = (
+        '<th>limit</th><th class="n">bytes</th><th class="n">alone</th><th class="n">FLOP/B</th><th class="n">knee</th>'
+    )
+    table = f'<div class="scroll"><table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
+    aside = (
+        ""
+        if any(r.bounds for r in rows)
+        else f"<p>None of these alone: {text(story.verdict(record).split(':')[0].lower())}.</p>"
+    )
+    return card(
+        f"What bounds it {tag('predicted')}",
+        table + aside,
+        figure(record, "roofline", number),
+        fact_table(story.launch(record)),
+    )
+
+
+def time_card(record: Record, number: int) -> str:
+    """The waterfall, and each cause with its reason."""
+    if record.prediction is None:
+        return ""
+    rows = "".join(
+        f'<tr><td>{text(s.cause)}<span class="why">{text(s.why)}</span></td>'
+        f'<td class="n">{s.shown}</td><td class="n">{text(s.share)}</td></tr>'
+        for s in story.time_steps(record.prediction)
+    )
+    total = f'<tr class="bounds"><td>total</td><td class="n">{story.total_shown(record.prediction)}</td><td class="n">100%</td></tr>'
+    table = f"<h3>Why</h3><table><tbody>{rows}{total}</tbody></table>"
+    measured = story.measured(record)
+    beside = f"<h3>What was measured</h3>{fact_table(measured)}" if measured else ""
+    return card(f"How long it takes {tag('predicted')}", figure(record, "waterfall", number), table, beside)
+
+
+def bounds_card(record: Record) -> str:
+    """Lower bounds with what they assume."""
+    rows = story.bounds(record)
+    said = f'<p class="quiet">The {text(ASSUMPTION)}.</p>'
+    return card("What no kernel can go below", fact_table(rows), said) if rows else ""
+
+
+def advice_card(record: Record) -> str:
+    """What to change, in the order of gain."""
+    if record.advice is None:
+        return ""
+    items = "".join(
+        f'<li><b>{text(a.change)}</b> <span class="gain">{speedup(a.predicted_speedup)}</span>'
+        f'<span class="why">cause: {text(a.cause)}; cost: {text(a.cost)}; confidence: {text(a.confidence)}</span></li>'
+        for a in record.advice
+    )
+    listed = f'<ol class="advice">{items}</ol>' if items else "<p>Nothing found to gain.</p>"
+    return card(f"What to change {tag('predicted')}", listed)
+
+
+def notes_card(record: Record) -> str:
+    """What else the model says."""
+    notes = record.prediction.notes if record.prediction else ()
+    items = "".join(f"<li>{text(note)}</li>" for note in notes if clean(note))
+    return card("Notes", f"<ul>{items}</ul>") if items else ""
+
+
+def numbers_card(record: Record) -> str:
+    """Every number with its kind and its source."""
+    rows = "".join(
+        f'<tr><td>{text(e.path)}</td><td class="n">{text(e.value)}</td><td>{tag(e.kind)}</td><td>{text(e.source)}</td></tr>'
+        for e in entries(record)
+    )
+    if not rows:
+        return ""
+    heads = '<th>name</th><th class="n">value</th><th>kind</th><th>where it comes from</th>'
+    table = f'<table class="every"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
+    return f'<section class="card"><details open><summary>Every number</summary>{table}</details></section>'
+
+
+def figure(record: Record, name: str, number: int) -> str:
+    """A picture in two widths: the style sheet shows the one that suits the screen."""
+    drawn = [(kind, FIGURES[name](record, width)) for kind, width in (("wide", WIDE), ("phone", PHONE))]
+    inner = "".join(f'<div class="{k}">{d.svg(f"{name}-{number}-{k}", inline=True)}</div>' for k, d in drawn if d)
+    return f"<figure>{inner}</figure>" if inner else ""
+
+
+def fact_table(facts: Sequence[story.Fact]) -> str:
+    """Label, value, kind."""
+    rows = "".join(
+        f'<tr><td>{text(f.label)}</td><td class="n">{text(f.value)}</td><td class="n">{tag(f.kind)}</td></tr>'
+        for f in facts
+    )
+    return f"<table><tbody>{rows}</tbody></table>" if rows else ""
+
+
+def card(head: str, *parts: str) -> str:
+    """A section with a heading; nothing where it has no content."""
+    return f'<section class="card"><h2>{head}</h2>{"".join(parts)}</section>' if any(parts) else ""
+
+
+def pair(left: str, right: str) -> str:
+    """Two sections side by side where the screen is wide, one where only one has content."""
+    return f'<div class="pair"><div>{left}</div><div>{right}</div></div>' if left and right else left + right
+
+
+def index_table(records: list[Record]) -> str:
+    """All records of a sweep, a line each, with links to their stories."""
+    heads = "".join(f"<th>{name}</th>" for name in COLUMNS)
+    rows = []
+    for number, record in enumerate(records, 1):
+        first, *rest = (text(cell) for cell in summary(record))
+        link = f'<a href="#r{number}">{first}</a>' if number <= TOLD else first
+        rows.append(f"<tr><td>{link}</td>{''.join(f'<td>{cell}</td>' for cell in rest)}</tr>")
+    more = f'<p class="quiet">The first {TOLD} are told in full below.</p>' if len(records) > TOLD else ""
+    table = f'<div class="scroll"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    return f"<h1>{several(len(records), 'multiplication')}</h1>{more}" + (card("In short", table) if records else "")
+
+
+def kinds() -> str:
+    """What the words beside the numbers mean."""
+    rows = "".join(f"<tr><td>{tag(kind)}</td><td>{text(meaning)}</td></tr>" for kind, meaning in KINDS.items())
+    return card("What the numbers are", f"<table><tbody>{rows}</tbody></table>")
+
+
+def data(records: list[Record]) -> str:
+    """The records for machines; `<` is escaped so that no text can end the element."""
+    lines = ",\n".join(record.to_json() for record in records)
+    safe = f"[{lines}]".replace("<", "\\u003c")
+    return f'<script type="application/json" id="records">{safe}</script>\n'

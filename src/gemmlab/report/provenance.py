@@ -1,0 +1,137 @@
+"""Every number of a Record with its kind and where it comes from."""
+
+from typing import Any, NamedTuple
+
+from gemmlab.record import Record
+from gemmlab.report.words import amount, clean, plain
+
+#: kind of all numbers of a section, unless EXCEPTIONS says otherwise
+SECTION_KINDS = {
+    "problem": "given",
+    "kernel": "given",
+    "chip": "datasheet",
+    "count": "counted",
+    "prediction": "predicted",
+    "advice": "predicted",
+    "measurement": "measured",
+}
+EXCEPTIONS = {
+    "prediction.compute_time_s": "datasheet",
+    "prediction.knee_flop_per_byte": "datasheet",
+    "prediction.lower_bound_bytes": "counted",
+    "prediction.lower_bounds": "counted",
+}
+
+#: where a number comes from, by its path; a path without an entry takes that of the path it begins with
+SOURCES = {
+    "problem": "as asked",
+    "kernel": "the kernel as chosen",
+    "chip": "the chip's file, which names the source of each figure",
+    "count": "closed form over the kernel's tiles, before any cache",
+    "count.flop": "2*m*n*k and the structure of A; a multiply and an add each count one",
+    "count.epilogue_flop": "scaling and epilogue, for each element of the result",
+    "count.global_load_elements": "in-range elements that threads ask for, tile by tile",
+    "count.global_load_bytes": "those elements in their formats",
+    "count.global_store_bytes": "the result, written once (partial results too where k is split)",
+    "count.compulsory_bytes": "each operand read once, the result written once",
+    "count.raw_bytes": "the same as global_load_bytes: what would move were there no cache",
+    "count.sectors_requested": "32-byte sectors of the loads, by each warp's request and true start alignment",
+    "count.store_sectors": "32-byte sectors of the stores",
+    "count.intensity_flop_per_byte": "flop over loads and stores",
+    "count.padded_flop": "flop that whole tiles execute, out-of-range elements included",
+    "count.programs": "thread blocks launched",
+    "prediction": "the model of the chip, its kernel and its caches",
+    "prediction.time_s": "the sum of prediction.terms",
+    "prediction.compute_time_s": "count.flop over the data sheet's dense peak",
+    "prediction.knee_flop_per_byte": "the peak over DRAM bandwidth",
+    "prediction.dram_bytes": "tiles walked in launch order through the L2 cache",
+    "prediction.dram_bytes_low": "the band's lower end",
+    "prediction.dram_bytes_high": "the band's upper end",
+    "prediction.levels": "each level alone: its bytes over its bandwidth",
+    "prediction.terms": "each cause's share of the predicted time",
+    "prediction.lower_bounds": "theorems on traffic; they hold for algorithms doing all m*n*k products, not Strassen's",
+    "prediction.lower_bound_bytes": "the largest of prediction.lower_bounds",
+    "advice": "the model run again with one cause removed",
+    "measurement": "read on the chip, or reported by the user",
+}
+
+UNITS = (("flop_per_s", "FLOP/s"), ("bytes_per_s", "B/s"), ("flop_per_byte", "FLOP/B"), ("bytes", "B"), ("_hz", "Hz"))
+
+
+class Entry(NamedTuple):
+    """One number: its path in the Record's JSON, its text, its kind, where it comes from."""
+
+    path: str
+    value: str
+    kind: str
+    source: str
+
+
+def entries(record: Record) -> list[Entry]:
+    """Every number of the Record, in the order of its JSON."""
+    found = []
+    for section, kind in SECTION_KINDS.items():
+        part = getattr(record, section)
+        if part is None:
+            continue
+        for path, value in leaves(section, part):
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                continue
+            found.append(Entry(clean(path), value_text(path, value), lookup(path, EXCEPTIONS, kind), source(path)))
+    return found
+
+
+def leaves(path: str, value: Any) -> list[tuple[str, Any]]:
+    """Paths and values below a section; members of a list go by their name or cause where they have one."""
+    if isinstance(value, dict):
+        return [leaf for key, item in value.items() for leaf in leaves(f"{path}.{key}", item)]
+    if isinstance(value, tuple):
+        return [leaf for index, item in enumerate(value) for leaf in leaves(f"{path}.{member(index, item)}", item)]
+    if hasattr(value, "__struct_fields__"):
+        return [leaf for name in value.__struct_fields__ for leaf in leaves(f"{path}.{name}", getattr(value, name))]
+    return [(path, value)]
+
+
+def member(index: int, item: Any) -> str:
+    """How a list's member is called."""
+    return str(getattr(item, "name", None) or getattr(item, "cause", None) or index)
+
+
+def lookup(path: str, table: dict[str, str], otherwise: str) -> str:
+    """The table's entry for the longest beginning of the path."""
+    while path:
+        if path in table:
+            return table[path]
+        path = path.rpartition(".")[0]
+    return otherwise
+
+
+def source(path: str) -> str:
+    """Where the number at a path comes from."""
+    return lookup(path, SOURCES, "")
+
+
+def value_text(path: str, value: float) -> str:
+    """A number with its unit; whole counts in full beside their short form."""
+    name = path.rpartition(".")[2]
+    unit = unit_of(path, name)
+    if isinstance(value, int):
+        short = f" ({amount(value, unit)})" if unit and value >= 1000 else f" {unit}" if unit else ""
+        return f"{value:,}{short}" if abs(value) < 10**18 else amount(value, unit or "")
+    return amount(value, unit) if unit else plain(value, 4)
+
+
+def unit_of(path: str, name: str) -> str:
+    """The unit that a field's name ends with."""
+    if ".peak_flop_per_s." in path:
+        return "FLOP/s"
+    if ".lower_bounds." in path:
+        return "B"
+    for tail, unit in UNITS:
+        if name.endswith(tail):
+            return unit
+    if name.endswith(("_s", "_s_low", "_s_high")):
+        return "s"
+    if name.startswith("dram_bytes"):
+        return "B"
+    return "FLOP" if name.endswith("flop") else "J" if name.endswith("_j") else ""
