@@ -1,9 +1,16 @@
 """Problems: one multiplication, structured and convolution variants, suites of shapes, and what they are read from."""
 
+from typing import TYPE_CHECKING
+
 from gemmlab.problem.block_scale import BlockScale
 from gemmlab.problem.convolution import Convolution
 from gemmlab.problem.gemm import Gemm
 from gemmlab.problem.shape import Shape
+
+if TYPE_CHECKING:
+    from gemmlab.problem.sources import read_source
+    from gemmlab.problem.suites import suite, suite_names
+    from gemmlab.problem.table import read_table
 
 __all__ = ["BlockScale", "Convolution", "Gemm", "Shape", "read_source", "read_table", "suite", "suite_names"]
 

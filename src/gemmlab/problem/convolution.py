@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from gemmlab.formats import storage_bytes
+from gemmlab.formats import bits_of, storage_bytes
 from gemmlab.problem.checks import side, whole
 from gemmlab.problem.gemm import Gemm
 from gemmlab.problem.windows import Axis, Reach
@@ -47,6 +47,7 @@ class Convolution(msgspec.Struct, frozen=True):
         for name in ("channels", "filters"):
             if getattr(self, name) % self.groups:
                 raise GemmlabError(f"{name}={getattr(self, name)} do not divide into groups={self.groups}")
+        bits_of(self.format)
         if self.order not in LAYOUTS:
             raise unknown_name("order of tensors", str(self.order), LAYOUTS)
         if min(self.output) < 1:

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 from gemmlab.problem.block_scale import BlockScale
@@ -42,24 +42,19 @@ def block_shapes(block: dict[str, Any], format: str) -> Iterator[Shape]:
     that many equal members.
     """
     axes = [key for key in block if set(key) <= set("mnk")]
-    fields = {key: value for key, value in block.items() if key not in axes}
+    fields: dict[str, Any] = {key: value for key, value in block.items() if key not in axes}
     name, members = fields.pop("name", ""), fields.pop("members", 0)
     if "scale" in fields:
         fields["scale"] = BlockScale.parse(fields["scale"])
     if format:
-        fields = {key: value for key, value in fields.items() if key not in ("c_format", "scale")} | {
-            "a_format": format
-        }
+        fields = {key: value for key, value in fields.items() if key not in ("c_format", "scale")}
+        fields["a_format"] = format
+    letters = "".join(axes)
     for values in product(*(choices(block[axis], len(axis)) for axis in axes)):
-        sides = {
-            letter: side
-            for axis, some in zip(axes, values, strict=True)
-            for letter, side in zip(axis, some, strict=True)
-        }
-        if members:
-            yield Shape(Gemm.grouped([(sides["m"], sides["n"], sides["k"])] * members, **fields), name=name)
-        else:
-            yield Shape(Gemm(**sides, **fields), name=name)
+        named = dict(zip(letters, chain.from_iterable(values), strict=True))
+        sides = (named["m"], named["n"], named["k"])
+        problem = Gemm.grouped([sides] * members, **fields) if members else Gemm(*sides, **fields)
+        yield Shape(problem, name=name)
 
 
 def choices(value: Any, letters: int) -> list[tuple[int, ...]]:
