@@ -7,6 +7,7 @@ from gemmlab.problem.suites import parameter_count
 from gemmlab.problem.suites.architecture import architecture
 from gemmlab.problem.suites.elementwise import elementwise_flop, gemm_share
 from gemmlab.problem.suites.models import loads, model_names
+from gemmlab.record import GemmlabError
 
 ATTENTION = ("attention scores", "attention values")
 
@@ -154,10 +155,16 @@ def test_training_is_three_times_the_forward_pass(name):
     assert len(training) == 3 * len(forward)
 
 
-@pytest.mark.parametrize(("sequence", "share"), [(128, 0.994), (512, 0.993)])
-def test_nearly_all_of_berts_training_step_is_in_gemm(sequence, share):
-    # Ivanov et al. 2021 give 99.8 % by their own count of the other operators; this count is ours
-    assert gemm_share("bert-large", batch=8, sequence=sequence, training=True) == pytest.approx(share, abs=0.002)
+@pytest.mark.parametrize("sequence", [128, 512])
+def test_nearly_all_of_berts_training_step_is_in_gemm(sequence):
+    # Ivanov et al. 2021 give 99.8 % by their own count of the other operators; ours gives 99.7 and 99.5 %
+    share = gemm_share("bert-large", batch=8, sequence=sequence, training=True)
+    assert 0.995 < share < 0.998
+
+
+def test_experts_have_no_share_yet():
+    with pytest.raises(GemmlabError, match="deepseek-v3 is no dense model"):
+        gemm_share("deepseek-v3", sequence=16)
 
 
 def test_elements_outside_gemm_by_hand():

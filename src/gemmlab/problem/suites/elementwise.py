@@ -5,6 +5,7 @@ from __future__ import annotations
 from gemmlab.problem.epilogue import EPILOGUES
 from gemmlab.problem.suites.architecture import Architecture, architecture, linears
 from gemmlab.problem.suites.models import model_shapes
+from gemmlab.record import GemmlabError
 
 #: FLOP for each element that an operator sees; an exponential, a root and a comparison count as one
 COST = {
@@ -23,8 +24,11 @@ def elementwise_flop(name: str, *, batch: int = 1, sequence: int = 0, training: 
 
     `training` adds dropout after the attention weights, their output and the feed-forward layer, and the backward pass
     as twice the forward one, as for multiplications. Rotary positions, the loss and the optimizer are left out.
+    Raises GemmlabError for a model with experts or latent attention.
     """
     model = architecture(name)
+    if model.experts or model.latent:
+        raise GemmlabError(f"{name} is no dense model", "the operators of experts and latent attention are not counted")
     tokens = batch * (sequence or model.sequence)
     elements = seen(model, tokens, sequence or model.sequence)
     if not training:
