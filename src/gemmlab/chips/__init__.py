@@ -1,6 +1,26 @@
-"""Chips: their data sheets as files, every figure with its source, and this machine."""
+"""Chips: their data sheets as files, every figure with its source, their self-check, and the chips at hand."""
 
 from gemmlab.chips.chip import Calibration, Chip, Figure, Level, Limits, Peak
-from gemmlab.chips.load import get, load, names
+from gemmlab.chips.files import get, load, names
+from gemmlab.chips.listing import Entry, figures, section, standing
+from gemmlab.chips.local import here
+from gemmlab.chips.selfcheck import Finding, check
 
-__all__ = ["Calibration", "Chip", "Figure", "Level", "Limits", "Peak", "get", "load", "names"]
+__all__ = [
+    "Calibration",
+    "Chip",
+    "Entry",
+    "Figure",
+    "Finding",
+    "Level",
+    "Limits",
+    "Peak",
+    "check",
+    "figures",
+    "get",
+    "here",
+    "load",
+    "names",
+    "section",
+    "standing",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -21,10 +21,13 @@ class Figure(float):
         return figure
 
 
+LevelName = Literal["dram", "l2", "shared", "register"]
+
+
 class Level(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One level of memory: dram, l2, shared or register, the whole chip together."""
 
-    name: str
+    name: LevelName
     bandwidth_bytes_per_s: Figure
     capacity_bytes: Figure
 
@@ -35,7 +38,7 @@ class Peak(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     flop_per_s: Figure  #: the published peak, dense
     flop_per_clock_per_sm: Figure
     clock_hz: Figure | None = None  #: where this unit is rated at another clock than the chip
-    unit: str = "tensor"  #: `tensor` (a matrix unit) or `vector` (ordinary FMA lanes)
+    unit: Literal["tensor", "vector"] = "tensor"  #: `tensor` (a matrix unit) or `vector` (ordinary FMA lanes)
     instruction: tuple[int, int, int] | None = None  #: m, n, k of one matrix instruction
 
 
@@ -67,7 +70,7 @@ class Chip(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     full_name: str
     vendor: str
     architecture: str  #: volta turing ampere ada hopper blackwell cdna2 cdna3 tpu cpu apple
-    kind: str  #: gpu tpu cpu
+    kind: Literal["gpu", "tpu", "cpu"]
     year: int
     sm_count: Figure  #: SMs, compute units, matrix units or cores
     clock_hz: Figure
@@ -80,6 +83,7 @@ class Chip(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     features: tuple[str, ...] = ()  #: tma, clusters, wgmma, tensor_memory, async_copy
     calibration: Calibration | None = None
     notes: tuple[str, ...] = ()
+    reported_as: tuple[str, ...] = ()  #: names by which a driver reports it
 
     def level(self, name: str) -> Level | None:
         """The level of that name, or None where the chip has none."""
@@ -91,12 +95,29 @@ class Chip(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return float(peak.flop_per_s) if peak else None
 
 
+#: what a figure's table may hold, and the type of each
+FIGURE_FIELDS: dict[str, tuple[type | tuple[type, ...], str]] = {
+    "value": ((int, float), "a number"),
+    "source": (str, "text"),
+    "sure": (bool, "true or false"),
+    "note": (str, "text"),
+}
+
+
 def decode_figure(kind: type, value: Any) -> Any:
     """What a file may write for a figure: a bare number, or {value, source, sure, note}."""
     if kind is not Figure:
         raise NotImplementedError(kind)
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if key not in FIGURE_FIELDS:
+                raise ValueError(f"a figure has no `{key}`, only {', '.join(FIGURE_FIELDS)}")
+            expected, words = FIGURE_FIELDS[key]
+            if not isinstance(item, expected) or (key == "value" and isinstance(item, bool)):
+                raise ValueError(f"`{key}` of a figure is {words}, got {item!r}")
+        if "value" not in value:
+            raise ValueError("a figure without `value`")
+        return Figure(**value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return Figure(float(value))
-    if isinstance(value, dict):
-        return Figure(**value)
-    raise ValueError(f"Expected a number or {{ value, source, sure }}, got `{value!r}`")
+    raise ValueError(f"Expected a number or {{ value, source, sure, note }}, got {value!r}")

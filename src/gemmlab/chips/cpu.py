@@ -10,7 +10,7 @@ import time
 
 import msgspec
 
-from gemmlab.chips.chip import Chip, Figure, Level, Peak
+from gemmlab.chips.chip import Chip, Figure, Level, LevelName, Peak
 from gemmlab.chips.machine import Machine, describe
 
 PROBE_S = 20.0  # more than a child that measures ever needs
@@ -205,7 +205,7 @@ def levels(machine: Machine, measured: Measured, clock: Figure, rate: float) -> 
     """Memory, caches by role, and registers; a level that nobody could size or time is left out."""
     copies = "measured here by copies of all cores, reads and writes counted"
     system = "the operating system"
-    timed = (
+    timed: tuple[tuple[LevelName, float, int, bool, str], ...] = (
         ("dram", measured.dram_bytes_per_s, machine.memory_bytes, True, copies),
         ("l2", measured.l3_bytes_per_s, machine.l3_bytes, False, f"{copies}; the cache may be shared with others"),
         ("shared", measured.l2_bytes_per_s, machine.l2_bytes, False, "copies of one core, times the cores: a floor"),

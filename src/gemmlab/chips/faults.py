@@ -7,11 +7,19 @@ from typing import Any
 
 import msgspec
 
-from gemmlab.chips.chip import Figure, Peak, decode_figure
+from gemmlab.chips.chip import Chip, Figure, Peak, decode_figure
+from gemmlab.formats import bits_of
 from gemmlab.record import GemmlabError
 
 Path = tuple[str | int, ...]
-HINT = "CONTRIBUTING.md tells how to describe a chip; `gemmlab chips h100-sxm` shows one"
+Tree = dict[str, Any]
+HINT = "`gemmlab chips h100-sxm` shows every field of a chip, and CONTRIBUTING.md tells how to describe one"
+KEY = r"""(?:[\w-]+|"[^"]*"|'[^']*')"""
+
+
+def at(where: Path, message: str, text: str, path: str, hint: str = HINT) -> GemmlabError:
+    """The error for one field of a file."""
+    return GemmlabError(f"{path}, line {line_of(where, text)}, field `{dotted(where)}`: {message}", hint)
 
 
 def explain_syntax(error: Exception, text: str, path: str) -> GemmlabError:
@@ -23,14 +31,49 @@ def explain_syntax(error: Exception, text: str, path: str) -> GemmlabError:
     return GemmlabError(f"{path}, line {line}{f', field `{field}`' if field else ''}: {what}", HINT)
 
 
-def explain_value(error: Exception, tree: dict[str, Any], text: str, path: str) -> GemmlabError:
-    """The error for TOML that does not describe a chip: a field missing, unknown or of a wrong type."""
+def explain_value(error: Exception, tree: Tree, own: Tree, text: str, path: str) -> GemmlabError:
+    """The error for TOML that does not describe a chip: a field missing, unknown or of a wrong type.
+
+    `tree` is the whole chip, `own` what the file itself says of it.
+    """
     message, where = split_message(str(error))
     where = name_the_key(where, tree)
+    if where[:1] == ("levels",) and len(where) > 1:
+        level = tree["levels"][where[1]]
+        where = own_level(own, level.get("name") if isinstance(level, dict) else None, where)
     named = re.search(r"(?:required|unknown) field `([^`]+)`", message)
-    full = (*where, named[1]) if named else where
-    line = line_of(full, text)
-    return GemmlabError(f"{path}, line {line}, field `{dotted(full)}`: {message}", HINT)
+    return at((*where, named[1]) if named else where, message, text, path)
+
+
+def own_level(own: Tree, name: Any, where: Path) -> Path:
+    """A place in the chip's levels as a place in the file's own, which may list fewer."""
+    listed = own.get("levels")
+    for place, level in enumerate(listed if isinstance(listed, list) else []):
+        if isinstance(level, dict) and level.get("name") == name:
+            return ("levels", place, *where[2:])
+    return where
+
+
+def refuse_nonsense(chip: Chip, own: Tree, text: str, path: str) -> None:
+    """Raise for a chip whose fields have the right types and yet mean nothing."""
+    for name in chip.peaks:
+        try:
+            bits_of(name)
+        except GemmlabError as error:
+            raise at(("peaks", name), error.text, text, path, error.hint) from None
+    names = [level.name for level in chip.levels]
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise at(("levels", place, "name"), f"level `{name}` stands here twice", text, path)
+    if "dram" not in names:
+        raise at(("levels",), "no level is named `dram`, and every prediction needs one", text, path)
+    from gemmlab.chips.selfcheck import positive
+
+    for finding in positive(chip):
+        where: Path = tuple(finding.path.split("."))
+        if where[0] == "levels":
+            where = own_level(own, where[1], where)
+        raise at(where, finding.text, text, path)
 
 
 def split_message(text: str) -> tuple[str, Path]:
@@ -42,8 +85,8 @@ def split_message(text: str) -> tuple[str, Path]:
     return message, tuple(parts)
 
 
-def name_the_key(where: Path, tree: dict[str, Any]) -> Path:
-    """The same place with each `...`, which stands for some key of a table, replaced by the key that fails."""
+def name_the_key(where: Path, tree: Tree) -> Path:
+    """The same place with the `...` that stands for some key of a table replaced by the key that fails."""
     if "..." not in where:
         return where
     spot = where.index("...")
@@ -60,35 +103,36 @@ def name_the_key(where: Path, tree: dict[str, Any]) -> Path:
 
 
 def lines_of(text: str) -> dict[Path, int]:
-    """The line on which each table and key of TOML text begins."""
+    """The line on which each table and key of TOML text begins; what an inline table holds stands with the table."""
     lines: dict[Path, int] = {(): 1}
     here: Path = ()
+    arrays: dict[Path, int] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if array := re.match(r"\s*\[\[([^\]]+)\]\]", line):
             name = keys_of(array[1])
-            count = sum(1 for known in lines if len(known) == len(name) + 1 and known[:-1] == name)
-            here = (*name, count)
+            here = (*name, arrays.get(name, 0))
+            arrays[name] = arrays.get(name, 0) + 1
             lines.setdefault(name, number)
+            lines.setdefault(here, number)
         elif table := re.match(r"\s*\[([^\[\]]+)\]\s*(?:#.*)?$", line):
             here = keys_of(table[1])
-        elif pair := re.match(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""", line):
-            lines.setdefault((*here, *keys_of(pair[1])), number)
-            continue
-        else:
-            continue
-        lines.setdefault(here, number)
+            lines.setdefault(here, number)
+        elif pair := re.match(rf"\s*({KEY}(?:\s*\.\s*{KEY})*)\s*=", line):
+            keys = keys_of(pair[1])
+            for size in range(1, len(keys) + 1):
+                lines.setdefault((*here, *keys[:size]), number)
     return lines
 
 
-def keys_of(text: str) -> Path:
+def keys_of(text: str) -> tuple[str, ...]:
     """A dotted key's parts, without quotes."""
-    return tuple(part.strip().strip("\"'") for part in re.findall(r"""[\w-]+|"[^"]*"|'[^']*'""", text))
+    return tuple(part.strip("\"'") for part in re.findall(KEY, text))
 
 
 def line_of(where: Path, text: str) -> int:
     """The line of a field; of the nearest table around it where the field is missing or written inline."""
     lines = lines_of(text)
-    while where and where not in lines:
+    while where not in lines:
         where = where[:-1]
     return lines[where]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from gemmlab.chips.chip import Chip, Peak
-from gemmlab.chips.figures import figures
+from gemmlab.chips.listing import figures
 
 TOLERANCE = 0.01  # vendors round peaks to three digits
 LEVEL_ORDER = ("dram", "l2", "shared", "register")
@@ -19,8 +19,8 @@ class Finding(msgspec.Struct, frozen=True):
 
     chip: str
     path: str  #: the figure's dotted path
-    kind: str  #: `peak`, `shared`, `order`, `positive`, `doubt`
-    ok: bool  #: a doubt is always ok: it is said, not failed
+    kind: str  #: `peak`, `shared`, `capacity`, `order`, `positive`; `doubt` and `note` are said, never failed
+    ok: bool
     text: str
 
 
@@ -29,11 +29,13 @@ def check(chip: Chip) -> list[Finding]:
 
     Each peak must equal sm_count * clock * flop_per_clock_per_sm within 1 %, shared memory of an NVIDIA or AMD GPU
     128 bytes a clock an SM; bandwidths must grow from dram to register and all figures be positive. Doubts list
-    the figures whose public sources contradict each other or that nobody could check.
+    figures whose public sources contradict each other or that nobody could check, notes what is said of the rest.
     """
-    found = [*positive(chip), *peaks(chip), *shared(chip), *order(chip)]
-    doubts = (entry for entry in figures(chip) if not entry.sure)
-    found += [Finding(chip.name, entry.path, "doubt", True, entry.note or "not confirmed") for entry in doubts]
+    found = [*positive(chip), *peaks(chip), *shared(chip), *capacities(chip), *order(chip)]
+    for entry in figures(chip):
+        if entry.note or not entry.sure:
+            kind = "note" if entry.sure else "doubt"
+            found.append(Finding(chip.name, entry.path, kind, True, entry.note or "no source confirms it"))
     return found
 
 
@@ -67,6 +69,20 @@ def shared(chip: Chip) -> Iterator[Finding]:
     yield Finding(chip.name, "levels.shared.bandwidth_bytes_per_s", "shared", abs(off) <= TOLERANCE, text)
 
 
+def capacities(chip: Chip) -> Iterator[Finding]:
+    """Shared memory and registers of the whole chip against what the occupancy limits give one SM."""
+    if chip.limits is None:
+        return
+    per_sm = (("shared", chip.limits.shared_bytes_per_sm), ("register", 4 * chip.limits.registers_per_sm))
+    for name, size in per_sm:
+        level = chip.level(name)
+        if level is not None:
+            expected = chip.sm_count * size
+            text = f"{chip.sm_count:g} x {size:g} B is {expected:g} B, the file says {level.capacity_bytes:g}"
+            right = level.capacity_bytes == expected
+            yield Finding(chip.name, f"levels.{name}.capacity_bytes", "capacity", right, text)
+
+
 def order(chip: Chip) -> Iterator[Finding]:
     """Levels from dram inwards, each faster than the one before; dram holds the most."""
     known = [level.name for level in chip.levels]
@@ -85,5 +101,7 @@ def order(chip: Chip) -> Iterator[Finding]:
 def positive(chip: Chip) -> Iterator[Finding]:
     """Figures that are zero, negative, infinite or no number."""
     for entry in figures(chip):
+        if entry.path.startswith("calibration."):  # a fitted constant may have any sign
+            continue
         if not 0 < entry.value < float("inf"):
             yield Finding(chip.name, entry.path, "positive", False, f"{entry.value:g} is not a positive number")
