@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from gemmlab.count.on_chip import step_of
@@ -17,9 +18,10 @@ from gemmlab.count.operands import (
     stored_b,
     stored_output,
 )
+from gemmlab.count.residues import SECTOR_BITS
 from gemmlab.count.side_data import metadata_traffic, scale_traffic
 from gemmlab.count.traffic import Traffic, together
-from gemmlab.count.visits import Walk, spans, starts
+from gemmlab.count.visits import Stride, Walk, spans, starts
 from gemmlab.formats import bits_of
 from gemmlab.kernels import Kernel, checked
 from gemmlab.problem import Gemm
@@ -83,15 +85,16 @@ def count(problem: Gemm, kernel: Kernel) -> Count:
 
 
 def placed_members(problem: Gemm) -> Iterator[tuple[Gemm, tuple[int, int, int]]]:
-    """Each member of a group, and by how many bits A, B and the outputs' elements of earlier ones move its own."""
+    """Each member of a group, and how far earlier ones move its A, B (bits) and outputs (elements) within a sector."""
     a = b = outputs = 0
     for member in problem.members:
         yield member, (a, b, outputs)
-        a += stored_a(member).entry_bits * member.batch
-        b += stored_b(member).entry_bits * member.batch
-        outputs += member.m * member.ldc * member.batch
+        a = (a + stored_a(member).entry_bits) % SECTOR_BITS
+        b = (b + stored_b(member).entry_bits) % SECTOR_BITS
+        outputs = (outputs + member.m * member.ldc) % SECTOR_BITS
 
 
+@lru_cache(maxsize=512)
 def one(problem: Gemm, kernel: Kernel, moved: tuple[int, int, int]) -> Counted:
     """One multiplication without groups, its operands moved by bits of A, bits of B, elements of the outputs."""
     walk = Walk(problem.m, problem.k, kernel.block_m, kernel.block_k)
@@ -105,7 +108,7 @@ def one(problem: Gemm, kernel: Kernel, moved: tuple[int, int, int]) -> Counted:
             of_a.append(a_traffic(problem, kernel, a, span))
             of_b.append(b_traffic(problem, kernel, b, span))
         for whole in (True, False):
-            visits += sum(starts(walk, span, range(walk.blocks), whole, 0, 0).values())
+            visits += sum(starts(walk, span, range(walk.blocks), Stride(0, 0), whole_steps=whole).values())
     across = ceil_div(problem.n, kernel.block_n)
     steps = visits * across * problem.batch
     step = step_of(problem, kernel)

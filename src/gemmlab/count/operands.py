@@ -1,10 +1,11 @@
 """What the programs of one multiplication ask of each operand in global memory.
 
-- A tile is read in the order it is stored, its threads' linear index along the stored row. `tiled` and `register`: each
-  lane of a warp takes one element, or as many as a load of at most vector_bytes holds where base and rows are aligned to
-  it. `tensor`: one request for each stored row of the tile (bulk and asynchronous copies fetch whole row segments).
+- A tile is read in the order it is stored, the threads' linear index along the stored row. `tiled` and `register`:
+  each lane takes one element, or as many as a load of at most vector_bytes holds where base and rows are aligned to it.
+  `tensor`: one request for each stored row of the tile (bulk and asynchronous copies fetch whole row segments).
 - `naive`: for each k, a warp asks once for A and once for B; lanes that want the same element share it.
-- C, D and a residual go by the same cut as tiles, in the epilogue; with split_k they belong to the reduction.
+- C, D and a residual go by the same cut as tiles, one element a lane where a thread owns one output; with split_k they
+  belong to the reduction, which walks the same tiles.
 - A request touches the distinct 32-byte sectors from its first byte to its last; nothing out of range is asked for.
 """
 
@@ -13,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gemmlab.count.requests import Cut, column_requests, tile_requests
+from gemmlab.count.requests import Cut, Element, shared_requests, tile_requests
 from gemmlab.count.residues import Histogram, combined, progression
 from gemmlab.count.traffic import Traffic, asked, together
-from gemmlab.count.visits import Span, Walk, starts
+from gemmlab.count.visits import Span, Stride, Walk, starts
 from gemmlab.formats import bits_of
 from gemmlab.kernels import WARP, Kernel
 from gemmlab.problem import Gemm
@@ -24,13 +25,13 @@ from gemmlab.units import ceil_div
 
 
 class Operand(NamedTuple):
-    """One stored matrix: rows, columns, and bits between rows, batch entries and from a sector boundary to the first."""
+    """One stored matrix; distances in bits."""
 
     rows: int
     columns: int
     bits: int  #: of one element
-    row_bits: int
-    offset_bits: int = 0
+    row_bits: int  #: between the starts of two stored rows
+    offset_bits: int = 0  #: from a sector's boundary to the first element
     transposed: bool = False
 
     @property
@@ -71,6 +72,13 @@ def cut_of(kernel: Kernel, operand: Operand, rows: int, columns: int) -> Cut:
     return Cut(rows, columns, kernel.threads * wide, min(WARP, kernel.threads) * wide)
 
 
+def cut_of_outputs(kernel: Kernel, operand: Operand, rows: int) -> Cut:
+    """How a program's outputs are cut into requests: where a thread owns one output it moves that one."""
+    if kernel.family in ("naive", "tiled"):
+        return Cut(rows, kernel.block_n, kernel.threads, min(WARP, kernel.threads))
+    return cut_of(kernel, operand, rows, kernel.block_n)
+
+
 def lane_elements(kernel: Kernel, operand: Operand, columns: int) -> int:
     """Elements that one lane loads at once: the widest load to which base, rows and the tile's width are aligned."""
     width = kernel.vector_bytes * 8
@@ -106,11 +114,11 @@ def a_traffic(problem: Gemm, kernel: Kernel, operand: Operand, span: Span) -> Tr
     block_k = kernel.block_k // kept
     shape = (block_k, kernel.block_m) if transposed else (kernel.block_m, block_k)
     cut = cut_of(kernel, operand, *shape)
+    stride = Stride(kernel.block_m * along_m, block_k * along_k)
     parts = []
     for height, blocks in sides(problem.m, kernel.block_m):
-        for width, steps in sides(problem.k // kept, block_k):
-            whole = width == block_k
-            visits = starts(walk, span, blocks, whole, kernel.block_m * along_m, block_k * along_k)
+        for width, _ in sides(problem.k // kept, block_k):
+            visits = starts(walk, span, blocks, stride, whole_steps=width == block_k)
             rows, columns = (width, height) if transposed else (height, width)
             requests = tile_requests(cut, rows, columns, operand.row_bits, operand.bits)
             at = combined(visits, entries(operand, problem.batch))
@@ -124,9 +132,10 @@ def b_traffic(problem: Gemm, kernel: Kernel, operand: Operand, span: Span) -> Tr
     along_k, along_n = (operand.bits, operand.row_bits) if operand.transposed else (operand.row_bits, operand.bits)
     shape = (kernel.block_n, kernel.block_k) if operand.transposed else (kernel.block_k, kernel.block_n)
     cut = cut_of(kernel, operand, *shape)
+    stride = Stride(0, kernel.block_k * along_k)  # the same tile of B, whichever row of tiles asks for it
     parts = []
     for depth, _ in sides(problem.k, kernel.block_k):
-        visits = starts(walk, span, range(walk.blocks), depth == kernel.block_k, 0, kernel.block_k * along_k)
+        visits = starts(walk, span, range(walk.blocks), stride, whole_steps=depth == kernel.block_k)
         visits = combined(visits, entries(operand, problem.batch))
         for width, columns in sides(problem.n, kernel.block_n):
             step = kernel.block_n * along_n
@@ -144,12 +153,13 @@ def naive_traffic(problem: Gemm, kernel: Kernel, operand: Operand, span: Span, o
     across_rows = transposed == of_a  # neighbouring threads' elements stand side by side in a stored row
     apart, along_k = (operand.bits, operand.row_bits) if across_rows else (operand.row_bits, operand.bits)
     cut = Cut(kernel.block_m, kernel.block_n, kernel.threads, min(WARP, kernel.threads))
+    stride = Stride(kernel.block_m * apart if of_a else 0, along_k)
     at_entries = entries(operand, problem.batch)
     parts = []
     for height, blocks in sides(problem.m, kernel.block_m):
-        visits = starts(walk, span, blocks, True, kernel.block_m * apart if of_a else 0, along_k)
+        visits = starts(walk, span, blocks, stride, whole_steps=True)
         for width, columns in sides(problem.n, kernel.block_n):
-            requests = column_requests(cut, height, width, apart, operand.bits, of_a)
+            requests = shared_requests(cut, height, width, Element(apart, operand.bits, of_a))
             step = 0 if of_a else kernel.block_n * apart
             at = combined(visits, progression(step, len(columns), columns.start * step))
             parts.append(asked(requests, combined(at, at_entries), height * width, operand.bits))
@@ -158,7 +168,7 @@ def naive_traffic(problem: Gemm, kernel: Kernel, operand: Operand, span: Span, o
 
 def output_traffic(problem: Gemm, kernel: Kernel, operand: Operand, copies: int) -> Traffic:
     """One pass over all tiles of an m x n matrix, `copies` of them stored one after another (batch, ranges of k)."""
-    cut = cut_of(kernel, operand, kernel.block_m, kernel.block_n)
+    cut = cut_of_outputs(kernel, operand, kernel.block_m)
     parts = []
     for height, blocks in sides(problem.m, kernel.block_m):
         for width, columns in sides(problem.n, kernel.block_n):
@@ -176,7 +186,7 @@ def bias_traffic(problem: Gemm, kernel: Kernel, operand: Operand) -> Traffic:
     """A row of n values: each thread with one output asks for its own, a program of other families for its tile's."""
     single = kernel.family in ("naive", "tiled")
     rows = kernel.block_m if single else 1
-    cut = cut_of(kernel, operand, rows, kernel.block_n)
+    cut = cut_of_outputs(kernel, operand, rows)
     parts = []
     for height, blocks in sides(problem.m, kernel.block_m):
         for width, columns in sides(problem.n, kernel.block_n):
@@ -184,7 +194,7 @@ def bias_traffic(problem: Gemm, kernel: Kernel, operand: Operand) -> Traffic:
             at = progression(right, len(columns), columns.start * right)
             high = height if single else 1
             requests = (
-                column_requests(cut, high, width, operand.bits, operand.bits, False)
+                shared_requests(cut, high, width, Element(operand.bits, operand.bits, by_row=False))
                 if single
                 else tile_requests(cut, high, width, operand.row_bits, operand.bits)
             )

@@ -22,6 +22,14 @@ class Cut(NamedTuple):
     request: int  #: of one warp in one pass
 
 
+class Element(NamedTuple):
+    """What a thread asks for: neighbouring rows' (else columns') elements stand `apart` bits from each other."""
+
+    apart: int
+    bits: int
+    by_row: bool
+
+
 class Requests(NamedTuple):
     """Requests that are alike but for where they start, relative to the tile's first element."""
 
@@ -91,14 +99,14 @@ def tile_requests(cut: Cut, rows: int, columns: int, row_bits: int, bits: int) -
 
 
 @lru_cache(maxsize=4096)
-def column_requests(cut: Cut, rows: int, columns: int, apart: int, bits: int, by_row: bool) -> tuple[Requests, ...]:
+def shared_requests(cut: Cut, rows: int, columns: int, element: Element) -> tuple[Requests, ...]:
     """Requests of threads that own one output each for one element of A by row, or of B by column.
 
-    Lanes of one row ask for the same element of A (lanes of one column for the same of B) and get it from one place;
-    elements of neighbouring rows (columns) stand `apart` bits from each other.
+    Lanes of one row ask for the same element of A (lanes of one column for the same of B) and get it from one place.
     """
     alike: dict[Pieces, Histogram] = {}
     for segments, times, period in warps(cut, rows, columns):
+        apart, bits, by_row = element
         wanted = (
             {row for row, _, _ in segments} if by_row else {c for _, low, high in segments for c in range(low, high)}
         )

@@ -1,6 +1,6 @@
 """Block scales and 2:4 metadata: small data beside A and B, stored tile by tile as tensor cores read it.
 
-A tile's scales (or metadata) are contiguous and begin at a sector, so a program asks for them in one request a step of k.
+A tile's scales (or metadata) are contiguous and begin at a sector: a program asks for them in one request a step of k.
 A scale whose block two tiles share is asked for by both.
 """
 

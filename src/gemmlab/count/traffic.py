@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from gemmlab.count.requests import Requests, sectors_of
-from gemmlab.count.residues import SECTOR_BITS, Histogram
+from gemmlab.count.residues import SECTOR_BITS, Histogram, combined
 from gemmlab.units import ceil_div
 
 
@@ -41,13 +41,7 @@ def asked(requests: Iterable[Requests], starts: Histogram, elements: int, bits: 
     calls = sectors = 0
     for pieces, shifts in requests:
         calls += sum(shifts.values())
-        touched: dict[int, int] = {}
-        for start, visits in starts.items():
-            for shift, repeats in shifts.items():
-                at = (start + shift) % SECTOR_BITS
-                if at not in touched:
-                    touched[at] = sectors_of(pieces, at)
-                sectors += visits * repeats * touched[at]
+        sectors += sum(visits * sectors_of(pieces, at) for at, visits in combined(starts, shifts).items())
     return Traffic(tiles * elements, tiles * elements * bits, tiles * calls, times * sectors)
 
 

@@ -1,8 +1,8 @@
 """Which steps of k each row of output tiles visits, and where in a sector the visits start.
 
-A general A is visited whole. A triangular (lower) or banded A only in the tiles that meet its structure, so the steps of
-a row block are a range whose ends move linearly down the matrix; a symmetric A is read in place up to the tile that the
-diagonal crosses, and past it from the mirrored tile of the stored half.
+A general A is visited whole. A triangular (lower) or banded A only in the tiles that meet its structure, each of them
+whole: the steps of a row block are a range whose ends move linearly down the matrix. A symmetric A is read in place up
+to the tiles that the diagonal crosses, which are stored whole, and past them from the mirrored tile of the stored half.
 """
 
 from __future__ import annotations
@@ -29,6 +29,13 @@ class Span(NamedTuple):
     low: Bound
     high: Bound
     mirrored: bool = False
+
+
+class Stride(NamedTuple):
+    """A visit of row block i and step j starts at i * block + j * step bits."""
+
+    block: int
+    step: int
 
 
 class Walk(NamedTuple):
@@ -72,24 +79,23 @@ def spans(problem: Gemm, kernel: Kernel) -> tuple[Span, ...]:
     return (Span(start, end),)
 
 
-def starts(walk: Walk, span: Span, blocks: range, whole_steps: bool, block_bits: int, step_bits: int) -> Histogram:
+def starts(walk: Walk, span: Span, blocks: range, stride: Stride, *, whole_steps: bool) -> Histogram:
     """Starts, in bits modulo a sector, of the visits of those row blocks to steps of the span.
 
-    `whole_steps` takes the steps with all block_k elements, else the ragged last one alone. A visit of block i and step
-    j starts at i * block_bits + j * step_bits.
+    `whole_steps` takes the steps with all block_k elements, else the ragged last one alone.
     """
     whole = walk.k // walk.block_k
     if whole_steps:
-        until = starts_before(walk, span.high, blocks, whole, block_bits, step_bits)
-        before = starts_before(walk, span.low, blocks, whole, block_bits, step_bits)
+        until = starts_before(walk, span.high, blocks, whole, stride)
+        before = starts_before(walk, span.low, blocks, whole, stride)
         return subtracted(until, before)
     if whole == walk.steps:
         return {}
-    until = starts_of_last(walk, span.high, blocks, block_bits, step_bits)
-    return subtracted(until, starts_of_last(walk, span.low, blocks, block_bits, step_bits))
+    until = starts_of_last(walk, span.high, blocks, stride)
+    return subtracted(until, starts_of_last(walk, span.low, blocks, stride))
 
 
-def starts_of_last(walk: Walk, bound: Bound, blocks: range, block_bits: int, step_bits: int) -> Histogram:
+def starts_of_last(walk: Walk, bound: Bound, blocks: range, stride: Stride) -> Histogram:
     """Starts of the last step in those row blocks whose bound lies past it."""
     first = (
         walk.first_reaching(bound, walk.steps)
@@ -99,40 +105,49 @@ def starts_of_last(walk: Walk, bound: Bound, blocks: range, block_bits: int, ste
         else blocks.stop
     )
     first = min(max(first, blocks.start), blocks.stop)
-    return progression(block_bits, blocks.stop - first, first * block_bits + (walk.steps - 1) * step_bits)
+    return progression(stride.block, blocks.stop - first, first * stride.block + (walk.steps - 1) * stride.step)
 
 
-def starts_before(walk: Walk, bound: Bound, blocks: range, limit: int, block_bits: int, step_bits: int) -> Histogram:
+def starts_before(walk: Walk, bound: Bound, blocks: range, limit: int, stride: Stride) -> Histogram:
     """Starts of all steps below the bound and below `limit`, row blocks together."""
     if limit == 0 or not blocks:
         return {}
     if bound.slope == 0:
         below = min(limit, walk.value(bound, 0))
-        rows = progression(block_bits, len(blocks), blocks.start * block_bits)
-        return combined(rows, progression(step_bits, below))
+        rows = progression(stride.block, len(blocks), blocks.start * stride.block)
+        return combined(rows, progression(stride.step, below))
     entering = min(max(walk.first_reaching(bound, 1), blocks.start), blocks.stop)
     full = min(max(walk.first_reaching(bound, limit), entering), blocks.stop)
-    rows = progression(block_bits, blocks.stop - full, full * block_bits)
-    rectangle = combined(rows, progression(step_bits, limit))
-    return added(rectangle, staircase(walk, bound, range(entering, full), block_bits, step_bits))
+    rows = progression(stride.block, blocks.stop - full, full * stride.block)
+    rectangle = combined(rows, progression(stride.step, limit))
+    return added(rectangle, staircase(walk, bound, range(entering, full), stride))
 
 
-def staircase(walk: Walk, bound: Bound, blocks: range, block_bits: int, step_bits: int) -> Histogram:
+def staircase(walk: Walk, bound: Bound, blocks: range, stride: Stride) -> Histogram:
     """Starts below a bound that is nowhere clamped.
 
     Row blocks `cycle` apart start alike and differ by a whole number of step periods, so each of the first `cycle`
     stands for all of its kind: their numbers of periods are an arithmetic progression.
     """
-    period = SECTOR_BITS // gcd(step_bits, SECTOR_BITS)
+    period = SECTOR_BITS // gcd(stride.step, SECTOR_BITS)
     reach = walk.block_k * period
-    cycle = lcm(SECTOR_BITS // gcd(block_bits, SECTOR_BITS), reach // gcd(bound.slope, reach))
+    cycle = lcm(SECTOR_BITS // gcd(stride.block, SECTOR_BITS), reach // gcd(bound.slope, reach))
     growth = cycle * bound.slope // reach
-    histogram: Histogram = {}
+    periods_from: Histogram = {}
+    ends: dict[int, list[int]] = {}  # by start of the row block: how many of its kind end after so many odd steps
     for block in blocks[:cycle]:
+        at = block * stride.block % SECTOR_BITS
         kin = (blocks.stop - block - 1) // cycle + 1
         periods, rest = divmod(walk.value(bound, block), period)
-        whole = kin * periods + growth * (kin * (kin - 1) // 2)
-        for step in range(period if whole else rest):
-            at = (block * block_bits + step * step_bits) % SECTOR_BITS
-            histogram[at] = histogram.get(at, 0) + whole + (kin if step < rest else 0)
+        periods_from[at] = periods_from.get(at, 0) + kin * periods + growth * (kin * (kin - 1) // 2)
+        ends.setdefault(at, [0] * (period + 1))[rest] += kin
+    histogram = combined(periods_from, progression(stride.step, period))
+    for at, ending in ends.items():
+        beyond = sum(ending)
+        for step in range(period):
+            beyond -= ending[step]
+            if not beyond:
+                break
+            place = (at + step * stride.step) % SECTOR_BITS
+            histogram[place] = histogram.get(place, 0) + beyond
     return histogram

@@ -173,7 +173,7 @@ def widest_instruction(block_n: int) -> int:
 
 
 def instruction_k(a_format: str, problem: Gemm | None) -> int:
-    """How far along k one tensor-core instruction reaches: 32 bytes of A, twice as far where half of them are 2:4 zeros.
+    """How far along k one tensor-core instruction reaches: 32 bytes of A, twice that where A is 2:4 sparse.
 
     m16n8k16 for 16-bit, k8 for tfloat32, k32 for 8-bit and k64 for 4-bit operands (NVIDIA PTX ISA, mma and wgmma).
     """
