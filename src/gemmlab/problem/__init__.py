@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING
 
 from gemmlab.problem.block_scale import BlockScale
-from gemmlab.problem.convolution import Convolution
 from gemmlab.problem.gemm import Gemm
 from gemmlab.problem.shape import Shape
 
 if TYPE_CHECKING:
+    from gemmlab.problem.convolution import Convolution
     from gemmlab.problem.sources import read_source
     from gemmlab.problem.suites import suite, suite_names
     from gemmlab.problem.table import read_table
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["BlockScale", "Convolution", "Gemm", "Shape", "read_source", "read_table", "suite", "suite_names"]
 
 LATER = {
+    "Convolution": "gemmlab.problem.convolution",
     "read_source": "gemmlab.problem.sources",
     "read_table": "gemmlab.problem.table",
     "suite": "gemmlab.problem.suites",
@@ -23,7 +24,7 @@ LATER = {
 
 
 def __getattr__(name: str) -> object:
-    """Suites and sources load when asked for: a single multiplication needs neither TOML nor CSV."""
+    """Convolutions, suites and sources load when asked for: one multiplication needs neither TOML nor CSV."""
     if name not in LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
