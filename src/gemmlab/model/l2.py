@@ -1,0 +1,145 @@
+"""What a stream of touches costs in DRAM: L2 as one or two set-associative LRU caches, by stack distance."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import exp, lgamma, log
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gemmlab.model.noise import uniform
+from gemmlab.model.schedule import Events
+
+TABLE_STEP = 0.01
+TABLE_END = 4.0
+
+
+class Cache(NamedTuple):
+    """The L2 of a chip as the model needs it."""
+
+    capacity_bytes: float  #: whole chip
+    partitions: int  #: 2: each SM reaches the far half through its own, which keeps a copy (A100, H100, H200)
+    ways: int  #: lines of a set; few make the edge of the capacity soft
+    sms: int
+
+
+class Misses(NamedTuple):
+    """DRAM bytes of a stream."""
+
+    read: float
+    read_late: float  #: of them, those of the second half of the programs' touches, for extrapolation
+    kept: float  #: bytes of D still dirty in L2 at the end: written later, not by this kernel
+
+
+@cache
+def hit_probability(ways: int) -> NDArray[np.float64]:
+    """Chance that a line survives when the newer data are that fraction of the capacity (steps of 0.01, up to 4).
+
+    A line of a hashed set-associative LRU cache is lost once `ways` newer lines fell into its set, and their number is
+    Poisson with mean ways * fraction (Smith 1978).
+    """
+    chances = np.ones(int(TABLE_END / TABLE_STEP) + 1)
+    for index in range(1, len(chances)):
+        mean = ways * index * TABLE_STEP
+        chances[index] = sum(exp(j * log(mean) - mean - lgamma(j + 1)) for j in range(ways))
+    return chances
+
+
+class Halves:
+    """Stack distances in each partition: how many bytes were touched since a piece was touched last.
+
+    Time is counted in batches of touches. `recent[h, t]` is how many bytes of partition h were touched last in batch t, so
+    the bytes newer than batch t are the sum behind it: exact LRU at the resolution of a batch, in a few array operations.
+    """
+
+    def __init__(self, pieces: int, batches: int, cache: Cache) -> None:
+        self.last = np.full(cache.partitions * pieces * cache.partitions, -1, dtype=np.int64)
+        self.width = batches + 2
+        self.recent = np.zeros(cache.partitions * self.width)
+        self.partitions = cache.partitions
+        self.scale = cache.partitions / cache.capacity_bytes / TABLE_STEP
+        self.chance = hit_probability(cache.ways)
+
+    def newer(self) -> NDArray[np.float64]:
+        """Cumulative bytes by batch of last touch, for `lookup`; valid until the next `touch`."""
+        total: NDArray[np.float64] = self.recent.reshape(self.partitions, self.width).cumsum(axis=1).ravel()
+        return total
+
+    def lookup(
+        self, half: NDArray[np.int64], key: NDArray[np.int64], newer: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Chance of a hit for each key in that partition."""
+        last = self.last[key]
+        at = half * self.width + last
+        distance = newer[(half + 1) * self.width - 1] - newer[at] + 0.5 * self.recent[at]
+        index = np.minimum(distance * self.scale, len(self.chance) - 1).astype(np.int64)
+        return np.where(last >= 0, self.chance[index], 0.0)
+
+    def touch(self, half: NDArray[np.int64], key: NDArray[np.int64], size: NDArray[np.float64], batch: int) -> None:
+        """Make these keys, each at most once, the newest of their partition."""
+        last = self.last[key]
+        at = half * self.width
+        seen = last >= 0
+        np.subtract.at(self.recent, (at + last)[seen], size[seen])
+        np.add.at(self.recent, at + batch, size)
+        self.last[key] = batch
+
+
+def dram_misses(events: Events, cache: Cache, batch_size: int) -> Misses:
+    """DRAM reads of the touches, and how much of D stays in L2.
+
+    Each piece lies by halves in both partitions. A touch looks into the SM's own partition; what is at home in the other
+    one, and has no copy here, is asked for there, and a copy stays here. Stores go home and leave a copy too.
+    """
+    parts, pieces = cache.partitions, len(events.bytes)
+    batches = -(-len(events.a) // batch_size)
+    halves = Halves(pieces, batches, cache)
+    side_of_sm = np.argsort(np.argsort(uniform(cache.sms, 7))) % parts
+    side = side_of_sm[events.slot % cache.sms]
+    size = events.bytes / parts
+    draws = uniform(2 * batch_size, 99)
+    mark = np.zeros(pieces * parts, dtype=np.int64)
+    read = np.zeros(batches)
+    for batch in range(batches):
+        span = slice(batch * batch_size, (batch + 1) * batch_size)
+        b = events.b[span]
+        loads = b >= 0
+        piece = np.concatenate([events.a[span], b[loads]])
+        own = np.concatenate([side[span], side[span][loads]])
+        pair = piece * parts + own
+        mark[pair] = index = np.arange(len(pair))
+        once = mark[pair] == index  # the first of several equal touches in a batch misses, the others hit
+        piece, own = piece[once], own[once]
+        bytes_ = size[piece]
+        loaded = piece < events.first_store
+        if parts == 1:
+            chance = halves.lookup(own, piece, halves.newer())
+            read[batch] = (bytes_ * (1 - chance))[loaded].sum()
+            halves.touch(own, piece, bytes_, batch)
+            continue
+        far = 1 - own
+        here = (own * pieces + piece) * 2
+        key = np.concatenate([here + own, here + far])
+        both, twice = np.concatenate([own, own]), np.concatenate([bytes_, bytes_])
+        chance = halves.lookup(both, key, halves.newer())
+        at_home, copied = chance[: len(piece)], chance[len(piece) :]
+        halves.touch(both, key, twice, batch)
+        home = (far * pieces + piece) * 2 + far
+        there = np.where(halves.last[home] == batch, 1.0, halves.lookup(far, home, halves.newer()))
+        missed = bytes_ * ((1 - at_home) + (1 - copied) * (1 - there))
+        read[batch] = missed[loaded].sum()
+        asked = (draws[: len(piece)] >= copied) | ~loaded
+        halves.touch(far[asked], home[asked], bytes_[asked], batch)
+    return Misses(float(read.sum()), float(read[batches // 2 :].sum()), kept_dirty(halves, events, size))
+
+
+def kept_dirty(halves: Halves, events: Events, size: NDArray[np.float64]) -> float:
+    """Bytes of D that are still at home in L2 after the last touch."""
+    stored = np.arange(events.first_store, events.first_store + events.programs)
+    newer, kept, parts = halves.newer(), 0.0, halves.partitions
+    for half in range(parts):
+        key = (half * len(events.bytes) + stored) * parts + half
+        kept += float((size[stored] * halves.lookup(np.full(len(stored), half), key, newer)).sum())
+    return kept
