@@ -21,7 +21,7 @@ def test_count_equals_walking(chunk):
         rng = random.Random(case)
         family = FAMILIES[case // CHUNKS % 4]
         naive = family == "naive"
-        most = 12 if rng.random() < 0.15 else 7
+        most = 12 if rng.random() < 0.1 else 6
         problem = random_problem(rng, STRUCTURES[:5] if naive else STRUCTURES, most, scaled=not naive)
         kernel = random_kernel(rng, family, problem)
         counted, walked = (msgspec.structs.asdict(f(problem, kernel)) for f in (count, enumerated))

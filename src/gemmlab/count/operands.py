@@ -69,13 +69,13 @@ def cut_of(kernel: Kernel, operand: Operand, rows: int, columns: int) -> Cut:
     if kernel.family == "tensor":
         return Cut(rows, columns, columns, columns)
     wide = lane_elements(kernel, operand, columns)
-    return Cut(rows, columns, kernel.threads * wide, min(WARP, kernel.threads) * wide)
+    return Cut(rows, columns, kernel.threads * wide, WARP * wide)
 
 
 def cut_of_outputs(kernel: Kernel, operand: Operand, rows: int) -> Cut:
     """How a program's outputs are cut into requests: where a thread owns one output it moves that one."""
     if kernel.family in ("naive", "tiled"):
-        return Cut(rows, kernel.block_n, kernel.threads, min(WARP, kernel.threads))
+        return Cut(rows, kernel.block_n, kernel.threads, WARP)
     return cut_of(kernel, operand, rows, kernel.block_n)
 
 
@@ -152,7 +152,7 @@ def naive_traffic(problem: Gemm, kernel: Kernel, operand: Operand, span: Span, o
     transposed = operand.transposed != (span.mirrored and of_a)
     across_rows = transposed == of_a  # neighbouring threads' elements stand side by side in a stored row
     apart, along_k = (operand.bits, operand.row_bits) if across_rows else (operand.row_bits, operand.bits)
-    cut = Cut(kernel.block_m, kernel.block_n, kernel.threads, min(WARP, kernel.threads))
+    cut = Cut(kernel.block_m, kernel.block_n, kernel.threads, WARP)
     stride = Stride(kernel.block_m * apart if of_a else 0, along_k)
     at_entries = entries(operand, problem.batch)
     parts = []

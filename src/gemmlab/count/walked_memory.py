@@ -89,11 +89,13 @@ class Memory:
 
     def vector(self, bits: int, base: int, pitch: int, width: int) -> int:
         """Elements of one lane's load: the most, up to vector_bytes, that divide the tile's rows and lie aligned."""
-        for size in (16, 8, 4, 2, 1):
+        size = self.kernel.vector_bytes
+        while size * 8 > bits:
             elements, rest = divmod(size * 8, bits)
             aligned = all((base + row * pitch * bits) % (size * 8) == 0 for row in (0, 1))
-            if size <= self.kernel.vector_bytes and not rest and elements and width % elements == 0 and aligned:
+            if not rest and width % elements == 0 and aligned:
                 return elements
+            size //= 2
         return 1
 
     def requests(self, height: int, width: int, vector: int) -> list[list[tuple[int, int]]]:
@@ -118,22 +120,23 @@ class Memory:
     def load_tile(self, fetch: Fetch, inside: tuple[range, range], shape: tuple[int, int]) -> None:
         """A tile of that shape that starts where the ranges `inside` do; elements with indices in both are read."""
         first, second = inside[0].start, inside[1].start
+        rows, columns, place = *inside, fetch.place
         for request in self.requests(*(shape if fetch.by_rows else shape[::-1]), fetch.vector):
             pairs = request if fetch.by_rows else [(j, i) for i, j in request]
-            there = [(first + i, second + j) for i, j in pairs]
-            self.ask(fetch.name, [fetch.place(x, y) for x, y in there if x in inside[0] and y in inside[1]], fetch.bits)
+            wanted = [place(first + i, second + j) for i, j in pairs if first + i in rows and second + j in columns]
+            self.ask(fetch.name, wanted, fetch.bits)
 
     def ask(self, name: str, addresses: list[int], bits: int) -> None:
         """One request of a warp for elements at those bit addresses, one for each thread and element asked for."""
         if not addresses:
             return
         kind = name.split(maxsplit=1)[0]
-        sectors = {address // SECTOR_BITS for address in addresses}
-        sectors.update((address + bits - 1) // SECTOR_BITS for address in addresses)
+        first = {address // SECTOR_BITS for address in addresses}
+        last = {(address + bits - 1) // SECTOR_BITS for address in addresses}
         self.seen[name] += len(addresses) * bits
         self.seen[f"{kind} elements"] += len(addresses)
         self.seen[f"{kind} requests"] += 1
-        self.seen[f"{kind} sectors"] += len(sectors)
+        self.seen[f"{kind} sectors"] += len(first | last)
 
     def ask_packed(self, elements: int, bits: int) -> None:
         """One request for data that lies together from a sector's boundary on."""

@@ -120,6 +120,15 @@ def check_instruction(kernel: Kernel) -> None:
 
 def check_problem(kernel: Kernel, problem: Gemm) -> None:
     """Raise GemmlabError where this kernel cannot read the problem's operands."""
+    for member in () if kernel.guards else problem.members:
+        for axis in "mnk":
+            side, block = getattr(member, axis), getattr(kernel, f"block_{axis}")
+            if side % block:
+                raise GemmlabError(
+                    f"{axis}={side} is no multiple of block_{axis}={block}, and kernel `{kernel.name}` has no guards: "
+                    "it would read out of range",
+                    "a kernel with guards, or a tile that divides the problem",
+                )
     if kernel.family == "naive" and problem.structure == "sparse_2_4":
         raise GemmlabError(
             "the naive kernel cannot read a 2:4 sparse A, whose columns of B depend on the data",
