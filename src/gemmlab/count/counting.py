@@ -51,9 +51,10 @@ def count(problem: Gemm, kernel: Kernel) -> Count:
 
     Loads are A, B, C (only where beta is not 0), epilogue operands, block scales and 2:4 metadata. With split_k above 1
     every program writes its partial tile, in the accumulator's format, to a workspace; a reduction over the same tiles
-    reads them, runs the epilogue and writes D: both passes are in loads and stores, and by themselves in
-    `workspace_bytes`. `programs` are output tiles times ranges of k: a persistent kernel's blocks walk them in turn. Groups and batch entries add up. A cluster's multicast changes no program's requests: what
-    clusters share is the model's concern. Raises GemmlabError where the kernel does not fit the problem.
+    reads them, runs the epilogue and writes D: both passes are in loads and stores, and one of them by itself in
+    `workspace_bytes`. `programs` are output tiles times ranges of k, which a persistent kernel's blocks walk in turn.
+    Groups and batch entries add up. A cluster's multicast changes no program's requests: what clusters share is the
+    model's concern. Raises GemmlabError where the kernel does not fit the problem.
     """
     checked(kernel, problem)
     parts = [one(member, kernel, moved) for member, moved in placed_members(problem)]

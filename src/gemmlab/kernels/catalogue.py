@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gemmlab.formats import bits_of
-from gemmlab.kernels.checks import checked
+from gemmlab.kernels.checks import LEAST, check_mma, check_number, checked
 from gemmlab.kernels.kernel import WARP, Kernel
 from gemmlab.kernels.tile import parse_tile, side_of_tile, warp_grid
 from gemmlab.problem import Gemm
@@ -76,9 +76,13 @@ def get(
     except (KeyError, TypeError):
         raise unknown_name("kernel", str(name), KERNELS) from None
     given = {key: value for key, value in settings.items() if value is not None}
-    for key in given:
+    for key, value in given.items():
         if key not in SETTINGS:
             raise unknown_name("setting of a kernel", key, SETTINGS)
+        if key in LEAST:
+            check_number(key, value)
+    if "mma" in given:
+        check_mma(given["mma"])
     block = parse_tile(tile) if isinstance(tile, str) else tile
     if kernel.family == "tensor":
         kernel = fitted_tensor(kernel, problem, block, given)

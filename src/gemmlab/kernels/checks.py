@@ -20,10 +20,8 @@ def checked(kernel: Kernel, problem: Gemm | None = None) -> Kernel:
         raise GemmlabError(
             f"unknown raster `{kernel.raster}`", "n: programs run along n (row-major); m: along m (column-major)"
         )
-    for name, least in LEAST.items():
-        value = getattr(kernel, name)
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise GemmlabError(f"{name}={value!r} of kernel `{kernel.name}` is not a whole number from {least} up")
+    for name in LEAST:
+        check_number(name, getattr(kernel, name))
     if kernel.vector_bytes not in (0, 1, 2, 4, 8, 16):
         raise GemmlabError(f"vector_bytes={kernel.vector_bytes} is no load of one thread", "one of 1, 2, 4, 8, 16")
     if kernel.registers > MOST_REGISTERS:
@@ -31,6 +29,7 @@ def checked(kernel: Kernel, problem: Gemm | None = None) -> Kernel:
             f"{kernel.registers} registers a thread; a thread has at most {MOST_REGISTERS}",
             "--registers 255 or fewer, or leave it out for an estimate",
         )
+    check_mma(kernel.mma)
     if kernel.family == "tensor":
         check_warps(kernel)
         check_instruction(kernel)
@@ -39,6 +38,20 @@ def checked(kernel: Kernel, problem: Gemm | None = None) -> Kernel:
     if problem is not None:
         check_problem(kernel, problem)
     return kernel
+
+
+def check_number(name: str, value: object) -> None:
+    """Raise GemmlabError where a field of a kernel holds no such number."""
+    least = LEAST[name]
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise GemmlabError(f"{name}={value!r} of a kernel is not a whole number", f"at least {least}")
+
+
+def check_mma(mma: object) -> None:
+    """Raise GemmlabError where an instruction has not three sides."""
+    sides = mma if isinstance(mma, tuple | list) else ()
+    if len(sides) != 3 or any(isinstance(side, bool) or not isinstance(side, int) or side < 1 for side in sides):
+        raise GemmlabError(f"instruction {mma!r} has not three sides", "(m, n, k) of one matrix instruction")
 
 
 def check_threads(kernel: Kernel) -> None:
