@@ -1,5 +1,7 @@
 """Records written by hand, for looking at: plain, ragged, tiny, huge, hostile, empty."""
 
+import msgspec
+
 from gemmlab.record import (
     Advice,
     ChipSection,
@@ -18,11 +20,13 @@ BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "float8_e4m3fn": 1}
 
 
 def problem(m, n, k, form="float16", **fields):
-    base = dict(
-        m=m, n=n, k=k, batch=1, groups=(), a_format=form, b_format=form, c_format=form, d_format=form,
-        accumulate="float32", layout="nn", lda=k, ldb=n, ldc=n, a_offset_bytes=0, b_offset_bytes=0, c_offset_bytes=0,
-        alpha=1.0, beta=0.0, epilogue="", scale="", structure="general",
-    )  # fmt: skip
+    base = {
+        "m": m, "n": n, "k": k, "batch": 1, "groups": (), "a_format": form, "b_format": form,
+        "c_format": form, "d_format": form,
+        "accumulate": "float32", "layout": "nn", "lda": k, "ldb": n, "ldc": n,
+        "a_offset_bytes": 0, "b_offset_bytes": 0, "c_offset_bytes": 0,
+        "alpha": 1.0, "beta": 0.0, "epilogue": "", "scale": "", "structure": "general",
+    }  # fmt: skip
     return ProblemSection(**(base | fields))
 
 
@@ -34,14 +38,22 @@ def chip(name="a100-pcie-80gb", sms=108, clock=1.41e9, dram=1.935e12, l2=4.8e12,
         LevelFigures(name="register", bandwidth_bytes_per_s=6 * 128 * sms * clock, capacity_bytes=256 * 2**10 * sms),
     )
     peaks = {"float16": peak, "bfloat16": peak, "float32": peak / 16}
-    base = dict(calibrated=False, validated=False) | fields
+    base = {"calibrated": False, "validated": False} | fields
     return ChipSection(name=name, sm_count=sms, clock_hz=clock, levels=levels, peak_flop_per_s=peaks, **base)
 
 
 def kernel(m=128, n=128, k=32, name="tensor", **fields):
-    base = dict(
-        stages=3, warps=4, registers=168, split_k=1, group_m=8, raster="n", cluster_m=1, cluster_n=1, shared_bytes=49152
-    )
+    base = {
+        "stages": 3,
+        "warps": 4,
+        "registers": 168,
+        "split_k": 1,
+        "group_m": 8,
+        "raster": "n",
+        "cluster_m": 1,
+        "cluster_n": 1,
+        "shared_bytes": 49152,
+    }
     return KernelSection(name=name, block_m=m, block_n=n, block_k=k, **(base | fields))
 
 
@@ -90,7 +102,8 @@ def record(p, c, t, dram, causes, bound, *, slots=1, advice=(), notes=(), measur
     prediction = Prediction(
         time_s=sum(t.time_s for t in terms), bound=bound, knee_flop_per_byte=peak / speeds["dram"],
         compute_time_s=n.flop / peak, waves=waves, wave_efficiency=waves / -(-n.programs // (c.sm_count * slots)),
-        programs_per_sm=slots, occupancy_limit="registers", dram_read_bytes=dram[1] * 0.9, dram_write_bytes=dram[1] * 0.1,
+        programs_per_sm=slots, occupancy_limit="registers", dram_read_bytes=dram[1] * 0.9,
+        dram_write_bytes=dram[1] * 0.1,
         dram_bytes=dram[1], dram_bytes_low=dram[0], dram_bytes_high=dram[2], levels=levels, terms=terms,
         lower_bound_bytes=max(lower.values()), lower_bounds=lower, energy_j=None, notes=notes,
     )  # fmt: skip
@@ -171,8 +184,8 @@ def huge():
 def hostile():
     bad = "<script>alert('x')</script> & \x1b[31mred\x00 \u202e \ud800 " + "very_long_kernel_name_" * 6
     base = ragged()
-    replace = __import__("msgspec").structs.replace
     terms = (*base.prediction.terms, Term(cause=bad, time_s=0.0, why=bad))
+    replace = msgspec.structs.replace
     return replace(
         base, chip=replace(base.chip, name=bad), kernel=replace(base.kernel, name=bad),
         prediction=replace(base.prediction, terms=terms, bound=bad, notes=(bad, ""), occupancy_limit=bad,
@@ -205,8 +218,9 @@ def counted_only():
 def unexplained():
     """Terms that leave a tenth of the time open."""
     base = square()
-    replace = __import__("msgspec").structs.replace
-    return replace(base, prediction=replace(base.prediction, time_s=base.prediction.time_s * 1.1))
+    return msgspec.structs.replace(
+        base, prediction=msgspec.structs.replace(base.prediction, time_s=base.prediction.time_s * 1.1)
+    )
 
 
 ALL = {

@@ -3,14 +3,18 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gemmlab.report.files import write_file
+    from gemmlab.report.chips import chip_table, chip_text
+    from gemmlab.report.files import destination, write_file
     from gemmlab.report.page import html
     from gemmlab.report.plots import ladder_svg, plot_svg, roofline_svg, tile_svg, waterfall_svg
     from gemmlab.report.sweep import csv_rows, sweep_table
     from gemmlab.report.text import print_record, terminal
 
 __all__ = [
+    "chip_table",
+    "chip_text",
     "csv_rows",
+    "destination",
     "html",
     "ladder_svg",
     "plot_svg",
@@ -24,7 +28,8 @@ __all__ = [
 ]
 
 HOMES = {
-    "files": ("write_file",),
+    "chips": ("chip_table", "chip_text"),
+    "files": ("destination", "write_file"),
     "page": ("html",),
     "plots": ("ladder_svg", "plot_svg", "roofline_svg", "tile_svg", "waterfall_svg"),
     "sweep": ("csv_rows", "sweep_table"),

@@ -35,7 +35,7 @@ class LogAxis(NamedTuple):
         return LogAxis(self.value(start), self.value(end), start, end)
 
     def ticks(self, apart: float) -> list[float]:
-        """Round values at least `apart` pixels from each other: 1, 2 and 5 of each decade, decades, or every so many."""
+        """Round values at least `apart` pixels from each other: 1, 2 and 5, 1 and 3, or some decades only."""
         decade = abs(self.end - self.start) / math.log10(self.high / self.low)
         every = max(1, math.ceil(apart / decade))
         steps = (1, 2, 5) if decade * math.log10(2) >= apart else (1, 3) if decade * 0.47 >= apart else (1,)

@@ -28,7 +28,9 @@ class Canvas(NamedTuple):
     unicode: bool
 
     @classmethod
-    def of(cls, stream: TextIO, width: int | None, color: bool | None, unicode: bool | None) -> "Canvas":
+    def of(
+        cls, stream: TextIO, width: int | None, color: bool | None, unicode: bool | None, *, widest: int = WIDEST
+    ) -> "Canvas":
         """What the stream can show, where the caller has not said; colour needs a terminal and no NO_COLOR."""
         terminal = bool(getattr(stream, "isatty", lambda: False)())
         if width is None:
@@ -38,7 +40,7 @@ class Canvas(NamedTuple):
             color = terminal and not plain
         if unicode is None:
             unicode = (getattr(stream, "encoding", None) or "ascii").lower().replace("-", "").startswith("utf")
-        return cls(max(NARROWEST, min(width, WIDEST)), color, unicode)
+        return cls(max(NARROWEST, min(width, widest)), color, unicode)
 
     @property
     def narrow(self) -> bool:

@@ -13,11 +13,7 @@ def write_file(path: str | os.PathLike[str], text: str) -> None:
     Raises GemmlabError where the folder does not exist, the path is a folder, or the system refuses.
     """
     given = os.fspath(path)
-    target = Path(os.path.realpath(given))  # the file behind a link is replaced, not the link
-    if target.is_dir():
-        raise GemmlabError(f"cannot write `{given}`: it is a folder", "name a file in it")
-    if not target.parent.is_dir():
-        raise GemmlabError(f"cannot write `{given}`: folder `{target.parent}` does not exist", "create it first")
+    target = destination(path)
     content = text.encode("utf-8", "replace")
     try:
         if target.exists() and not target.is_file():
@@ -26,6 +22,24 @@ def write_file(path: str | os.PathLike[str], text: str) -> None:
             replace(target, content)
     except OSError as error:
         raise GemmlabError(f"cannot write `{given}`: {error.strerror or error}") from error
+
+
+def destination(path: str | os.PathLike[str]) -> Path:
+    """The file that a path means; nothing is written.
+
+    Raises GemmlabError where the folder does not exist or may not be written to, or the path is a folder.
+    """
+    given = os.fspath(path)
+    target = Path(os.path.realpath(given))  # the file behind a link is replaced, not the link
+    if target.is_dir():
+        raise GemmlabError(f"cannot write `{given}`: it is a folder", "name a file in it")
+    if not target.parent.is_dir():
+        raise GemmlabError(f"cannot write `{given}`: folder `{target.parent}` does not exist", "create it first")
+    if not os.access(target if target.exists() and not target.is_file() else target.parent, os.W_OK):
+        raise GemmlabError(
+            f"cannot write `{given}`: folder `{target.parent}` is write-protected", "name another folder"
+        )
+    return target
 
 
 def replace(target: Path, content: bytes) -> None:

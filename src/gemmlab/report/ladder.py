@@ -38,7 +38,7 @@ def ladder(record: Record, width: float = 560) -> Drawing | None:
         turning_line(drawing, x, turn, (top - 4, end + 36), width)
     for index, rung in enumerate(rungs):
         draw_rung(drawing, x, rung, top + sum(tall[:index]), speed)
-    drawing.paragraph(16, height - 15 * len(assumed) + 2, f"The {ASSUMPTION}", width - 32, 11, "quiet")
+    drawing.paragraph(16, height - 15 * len(assumed) + 2, f"The {ASSUMPTION}", width - 32, size=11, color="quiet")
     return drawing
 
 
@@ -48,8 +48,8 @@ def scale(drawing: Drawing, x: LogAxis, top: float, bottom: float) -> None:
         at, text = x.at(value), tick_text(value, "B")
         half = text_width(text, 11) / 2
         drawing.line((at, top, at, bottom), "grid")
-        shown = min(max(at, half + 8), drawing.width - half - 8)
-        drawing.text(shown, bottom + 14, text, 11, "quiet", anchor="middle")
+        if half + 2 <= at <= drawing.width - half - 2:
+            drawing.text(at, bottom + 14, text, 11, "quiet", anchor="middle")
 
 
 def turning_line(drawing: Drawing, x: LogAxis, turn: float, ends: tuple[float, float], width: float) -> None:

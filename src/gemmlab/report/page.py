@@ -1,7 +1,11 @@
 """One self-contained HTML page that tells the story of one Record, or of several."""
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
+from typing import Any
+
+import msgspec
 
 from gemmlab.record import Record
 from gemmlab.report import story
@@ -13,6 +17,9 @@ from gemmlab.report.words import ASSUMPTION, KINDS, amount, clean, plain, severa
 
 WIDE, PHONE = 560.0, 340.0
 TOLD = 24  # records of a sweep that are told in full; each takes about 40 kB
+
+#: the space between a number and its unit
+UNIT = re.compile(r"(?<=\d) (?=[PTGMkmunp]?(?:B|FLOP|s|Hz)\b)")
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -36,8 +43,8 @@ def html(records: Record | Iterable[Record]) -> str:
 
 
 def text(value: object) -> str:
-    """Text from outside, made safe for HTML; sizes get a true multiplication sign."""
-    return escape(clean(value)).replace(" x ", " × ")
+    """Text made safe for HTML, with true multiplication signs, and units that stay with their numbers."""
+    return UNIT.sub("\N{NO-BREAK SPACE}", escape(clean(value)).replace(" x ", " × "))
 
 
 def tag(kind: str) -> str:
@@ -47,12 +54,18 @@ def tag(kind: str) -> str:
 
 def article(record: Record, number: int) -> str:
     """One Record's story."""
-    parts = [opening(record, number), answers(record)]
-    parts.append(pair(card("What it moves", fact_table(story.moves(record)), figure(record, "ladder", number))
-                      + bounds_card(record), limits_card(record, number)))  # fmt: skip
-    parts.append(pair(time_card(record, number), card("One program's work", "", figure(record, "tile", number))))
-    parts += [advice_card(record), notes_card(record), numbers_card(record)]
-    return f'<article id="r{number}">\n' + "\n".join(p for p in parts if p) + "\n</article>\n"
+    moves = card("What it moves", fact_table(story.moves(record)), figure(record, "ladder", number))
+    beside = card("One program's work", figure(record, "tile", number)) + bounds_card(record) + measured_card(record)
+    parts = [
+        opening(record, number),
+        answers(record),
+        pair(moves, limits_card(record, number)),
+        pair(time_card(record, number), beside),
+        advice_card(record),
+        notes_card(record),
+        numbers_card(record),
+    ]
+    return f'<article id="r{number}">\n' + "\n".join(part for part in parts if part) + "\n</article>\n"
 
 
 def opening(record: Record, number: int) -> str:
@@ -62,8 +75,8 @@ def opening(record: Record, number: int) -> str:
         setting.append(f"on {record.chip.name} ({story.chip_status(record)})")
     if record.kernel:
         setting.append(f"kernel {story.kernel_line(record)}")
-    level = "h1" if number == 1 else "h2"
-    said = f'<header><{level}>{text(story.title(record))}</{level}><p class="lead">{text(", ".join(filter(None, setting)))}</p>'
+    level, lead = ("h1" if number == 1 else "h2"), ", ".join(filter(None, setting))
+    said = f'<header><{level}>{text(story.title(record))}</{level}><p class="lead">{text(lead)}</p>'
     if published := story.published(record):
         said += f'<p class="lead">{text(published)} {tag("datasheet")}</p>'
     return f'{said}<p class="verdict">{text(story.verdict(record))}</p></header>'
@@ -71,15 +84,18 @@ def opening(record: Record, number: int) -> str:
 
 def answers(record: Record) -> str:
     """The five questions, each with the short answer or the admission that this Record has none."""
-    count, prediction, measured = record.count, record.prediction, story.measured(record)
+    count, prediction = record.count, record.prediction
     moved = "Not counted in this record."
     if count:
-        moved = f"{amount(count.raw_bytes, 'B')} asked for, {amount(count.compulsory_bytes, 'B')} at the least {tag('counted')}"
+        raw, floor = amount(count.raw_bytes, "B"), amount(count.compulsory_bytes, "B")
+        moved = f"{text(raw)} asked for, {text(floor)} at the least {tag('counted')}"
         if prediction:
-            moved += f"; {amount(prediction.dram_bytes, 'B')} of DRAM traffic {tag('predicted')}"
+            moved += f"; {text(amount(prediction.dram_bytes, 'B'))} of DRAM traffic {tag('predicted')}"
     bound = text(story.verdict(record)) + (f" {tag('predicted')}" if prediction else "")
-    fast = "; ".join(f"{text(f.label)}: {text(f.value)}" for f in measured)
-    fast = f"{fast} {tag('measured')}" if fast else "Not measured in this record."
+    fast = "Not measured in this record."
+    if record.measurement:
+        first, *rest = (text(fact.value) for fact in story.measured(record))
+        fast = ", ".join([first, *rest[:1]]) + f" {tag('measured')}"
     rows = (
         ("What does it move?", moved),
         ("What bounds it?", bound),
@@ -98,7 +114,7 @@ def limits_card(record: Record, number: int) -> str:
         return ""
     body = "".join(
         f"<tr{' class=bounds' if r.bounds else ''}><td>{text(r.name)}{', bounds it' if r.bounds else ''}</td>"
-        f'<td class="n">{amount(r.bytes, "B")}</td><td class="n">{amount(r.time_s, "s")}</td>'
+        f'<td class="n whole">{amount(r.bytes, "B")}</td><td class="n whole">{amount(r.time_s, "s")}</td>'
         f'<td class="n">{plain(r.intensity)}</td><td class="n">{plain(r.knee)}</td></tr>'
         for r in rows
     )
@@ -125,14 +141,17 @@ def time_card(record: Record, number: int) -> str:
         return ""
     rows = "".join(
         f'<tr><td>{text(s.cause)}<span class="why">{text(s.why)}</span></td>'
-        f'<td class="n">{s.shown}</td><td class="n">{text(s.share)}</td></tr>'
+        f'<td class="n whole">{s.shown}</td><td class="n whole">{text(s.share)}</td></tr>'
         for s in story.time_steps(record.prediction)
     )
-    total = f'<tr class="bounds"><td>total</td><td class="n">{story.total_shown(record.prediction)}</td><td class="n">100%</td></tr>'
-    table = f"<h3>Why</h3><table><tbody>{rows}{total}</tbody></table>"
-    measured = story.measured(record)
-    beside = f"<h3>What was measured</h3>{fact_table(measured)}" if measured else ""
-    return card(f"How long it takes {tag('predicted')}", figure(record, "waterfall", number), table, beside)
+    total = f'<td class="n whole">{story.total_shown(record.prediction)}</td><td class="n whole">100%</td>'
+    table = f'<h3>Why</h3><table><tbody>{rows}<tr class="bounds"><td>total</td>{total}</tr></tbody></table>'
+    return card(f"How long it takes {tag('predicted')}", figure(record, "waterfall", number), table)
+
+
+def measured_card(record: Record) -> str:
+    """What was measured, beside the prediction."""
+    return card("What was measured", fact_table(story.measured(record)))
 
 
 def bounds_card(record: Record) -> str:
@@ -165,7 +184,8 @@ def notes_card(record: Record) -> str:
 def numbers_card(record: Record) -> str:
     """Every number with its kind and its source."""
     rows = "".join(
-        f'<tr><td>{text(e.path)}</td><td class="n">{text(e.value)}</td><td>{tag(e.kind)}</td><td>{text(e.source)}</td></tr>'
+        f'<tr><td>{text(e.path)}</td><td class="n">{text(e.value)}</td>'
+        f"<td>{tag(e.kind)}</td><td>{text(e.source)}</td></tr>"
         for e in entries(record)
     )
     if not rows:
@@ -188,7 +208,7 @@ def fact_table(facts: Sequence[story.Fact]) -> str:
         f'<tr><td>{text(f.label)}</td><td class="n">{text(f.value)}</td><td class="n">{tag(f.kind)}</td></tr>'
         for f in facts
     )
-    return f"<table><tbody>{rows}</tbody></table>" if rows else ""
+    return f'<table class="facts"><tbody>{rows}</tbody></table>' if rows else ""
 
 
 def card(head: str, *parts: str) -> str:
@@ -210,8 +230,11 @@ def index_table(records: list[Record]) -> str:
         link = f'<a href="#r{number}">{first}</a>' if number <= TOLD else first
         rows.append(f"<tr><td>{link}</td>{''.join(f'<td>{cell}</td>' for cell in rest)}</tr>")
     more = f'<p class="quiet">The first {TOLD} are told in full below.</p>' if len(records) > TOLD else ""
-    table = f'<div class="scroll"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
-    return f"<h1>{several(len(records), 'multiplication')}</h1>{more}" + (card("In short", table) if records else "")
+    body = f"<thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody>"
+    table = f'<div class="scroll"><table class="short">{body}</table></div>'
+    return f"<h1>{several(len(records), 'multiplication')}</h1>{more}" + (
+        card(f"In short {tag('predicted')}", table) if records else ""
+    )
 
 
 def kinds() -> str:
@@ -222,6 +245,23 @@ def kinds() -> str:
 
 def data(records: list[Record]) -> str:
     """The records for machines; `<` is escaped so that no text can end the element."""
-    lines = ",\n".join(record.to_json() for record in records)
+    lines = ",\n".join(json_text(record) for record in records)
     safe = f"[{lines}]".replace("<", "\\u003c")
     return f'<script type="application/json" id="records">{safe}</script>\n'
+
+
+def json_text(record: Record) -> str:
+    """The Record's JSON; text that cannot be written as UTF-8 has `?` where it cannot."""
+    try:
+        return record.to_json()
+    except UnicodeEncodeError:
+        return msgspec.json.encode(writable(msgspec.to_builtins(record))).decode()
+
+
+def writable(value: Any) -> Any:
+    """The value with every text in it made such that UTF-8 can hold it."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {writable(key): writable(item) for key, item in value.items()}
+    return [writable(item) for item in value] if isinstance(value, list | tuple) else value

@@ -39,6 +39,9 @@ SOURCES = {
     "count.store_sectors": "32-byte sectors of the stores",
     "count.intensity_flop_per_byte": "flop over loads and stores",
     "count.padded_flop": "flop that whole tiles execute, out-of-range elements included",
+    "count.load_requests": "warps' load requests with at least one lane in range",
+    "count.store_requests": "warps' store requests with at least one lane in range",
+    "count.workspace_bytes": "partial results where k is split, one way",
     "count.programs": "thread blocks launched",
     "prediction": "the model of the chip, its kernel and its caches",
     "prediction.time_s": "the sum of prediction.terms",
@@ -82,19 +85,22 @@ def entries(record: Record) -> list[Entry]:
 
 
 def leaves(path: str, value: Any) -> list[tuple[str, Any]]:
-    """Paths and values below a section; members of a list go by their name or cause where they have one."""
+    """Paths and values below a section; see `members` for those of a list."""
     if isinstance(value, dict):
         return [leaf for key, item in value.items() for leaf in leaves(f"{path}.{key}", item)]
     if isinstance(value, tuple):
-        return [leaf for index, item in enumerate(value) for leaf in leaves(f"{path}.{member(index, item)}", item)]
+        return [
+            leaf for name, item in zip(members(value), value, strict=True) for leaf in leaves(f"{path}.{name}", item)
+        ]
     if hasattr(value, "__struct_fields__"):
         return [leaf for name in value.__struct_fields__ for leaf in leaves(f"{path}.{name}", getattr(value, name))]
     return [(path, value)]
 
 
-def member(index: int, item: Any) -> str:
-    """How a list's member is called."""
-    return str(getattr(item, "name", None) or getattr(item, "cause", None) or index)
+def members(items: tuple[Any, ...]) -> list[str]:
+    """How a list's members are called: by name or cause where each has its own, else by place."""
+    names = [str(getattr(item, "name", None) or getattr(item, "cause", None) or "") for item in items]
+    return names if all(names) and len(set(names)) == len(names) else [str(index) for index in range(len(items))]
 
 
 def lookup(path: str, table: dict[str, str], otherwise: str) -> str:

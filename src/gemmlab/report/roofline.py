@@ -73,13 +73,13 @@ def roofline(record: Record, width: float = 560) -> Drawing | None:
     y = upward(record, top, reached, roof_y, bottom - 14 - ROW * (max(below) + 1)).longer(bottom, roof_y)
     axes(drawing, x, y)
     drawing.text(x.end, roof_y - 6, peak_text, 11, anchor="end", bold=True)
-    roof_lines(drawing, x, y, levels, top, bound_key(prediction.bound) == "compute")
+    roof_lines(drawing, (x, y), levels, top, bound_key(prediction.bound) == "compute")
     for roof, (left, _), row in zip(levels, knees, above, strict=True):
         level = roof_y - 6 - ROW * row
         drawing.line((left, roof_y, left, level - 6), roof.look[0])
         drawing.text(left + 4, level, f"{roof.name} knee {plain(roof.knee)}", 11, roof.look[0])
     measured_point(drawing, record, x, y, levels[0])
-    kernel_points(drawing, (x, y), levels, reached, top, below)
+    kernel_points(drawing, (x, y), levels, reached, below)
     table(drawing, levels, bottom + 54, width)
     if record.measurement and (speed := story.rate(record, record.measurement.time_s)):
         level = bottom + 54 + 18 * (len(levels) + 1)
@@ -128,8 +128,8 @@ def axes(drawing: Drawing, x: LogAxis, y: LogAxis) -> None:
         at = x.at(value)
         drawing.line((at, y.end, at, y.start), "grid")
         text = tick_text(value)
-        half = text_width(text, 11) / 2
-        drawing.text(min(max(at, x.start + half - 8), x.end - half), y.start + 15, text, 11, "quiet", anchor="middle")
+        if at + text_width(text, 11) / 2 <= drawing.width - 4:
+            drawing.text(at, y.start + 15, text, 11, "quiet", anchor="middle")
     for value in y.ticks(22):
         at = y.at(value)
         drawing.line((x.start, at, x.end, at), "grid")
@@ -138,8 +138,9 @@ def axes(drawing: Drawing, x: LogAxis, y: LogAxis) -> None:
     drawing.text(x.start - 6, y.end - 9, "FLOP/s", 11, "quiet", anchor="end")
 
 
-def roof_lines(drawing: Drawing, x: LogAxis, y: LogAxis, levels: list[Roof], top: float, compute: bool) -> None:
+def roof_lines(drawing: Drawing, plot: tuple[LogAxis, LogAxis], levels: list[Roof], top: float, compute: bool) -> None:
     """A slope for each level and the common flat roof; the one that bounds is thicker."""
+    x, y = plot
     for roof in levels:
         start = max(x.low, y.low / roof.bandwidth)
         ends = [(x.at(start), y.at(start * roof.bandwidth)), (x.at(roof.knee), y.at(top))]
@@ -149,14 +150,14 @@ def roof_lines(drawing: Drawing, x: LogAxis, y: LogAxis, levels: list[Roof], top
 
 
 def kernel_points(
-    drawing: Drawing, axes_: tuple[LogAxis, LogAxis], levels: list[Roof], reached: float, top: float, rows: list[int]
+    drawing: Drawing, plot: tuple[LogAxis, LogAxis], levels: list[Roof], reached: float, rows: list[int]
 ) -> None:
     """The kernel at each level's intensity, a dotted line up to what that roof would allow, a label below."""
-    x, y = axes_
+    x, y = plot
     at = y.at(reached)
     for roof, row in zip(levels, rows, strict=True):
         left, color = x.at(roof.intensity), roof.look[0]
-        allowed = y.at(min(top, roof.intensity * roof.bandwidth))
+        allowed = y.at(min(roof.intensity, roof.knee) * roof.bandwidth)
         drawing.line((left, at, left, allowed), color, 1, "1 3")
         level = at + 19 + ROW * row
         drawing.line((left, at, left, level), color)

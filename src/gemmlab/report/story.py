@@ -86,7 +86,8 @@ def details(record: Record) -> str:
     said = [f"layout {p.layout}"]
     said += [f"alpha {p.alpha:g}"] * (p.alpha != 1) + [f"beta {p.beta:g}"] * (p.beta != 0)
     said += [f"epilogue {p.epilogue}"] * bool(p.epilogue) + [f"scales {p.scale}"] * bool(p.scale)
-    said += [f"A {p.structure}"] * (p.structure != "general")
+    band = f", {p.lower_band} diagonals below, {p.upper_band} above" if p.structure == "banded" else ""
+    said += [f"A {p.structure}{band}"] * (p.structure != "general")
     return clean(", ".join(said))
 
 
@@ -262,7 +263,7 @@ def bound_label(name: str) -> str:
 
 
 def ladder(record: Record) -> list[Rung]:
-    """Amounts of traffic from the floor to what the kernel asks for, smallest first; what is below a byte is left out."""
+    """Amounts of traffic from the floor to what the kernel asks for, smallest first, none below a byte."""
     rungs = []
     if count := record.count:
         rungs.append(Rung("floor: each matrix once", count.compulsory_bytes, "counted"))

@@ -16,7 +16,7 @@ PALETTE = {
     "grid": ("#e5e2d9", "#2d343f"),
     "teal": ("#0b6e6e", "#53bcb6"),
     "mist": ("#c3e0e0", "#1f4c4e"),
-    "ochre": ("#b36a00", "#e8ad55"),
+    "ochre": ("#9a5b00", "#e8ad55"),
     "sand": ("#f0cf8e", "#63491a"),
     "plum": ("#5b3fa8", "#b8a4f2"),
     "sky": ("#2f5d9b", "#8ab4f0"),
@@ -70,7 +70,7 @@ class Drawing:
         x1, y1, x2, y2 = (number(v) for v in ends)
         self.parts.append(f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}"{stroke(color, width, dash)}/>')
 
-    def rect(self, x: float, y: float, w: float, h: float, fill: str, edge: str = "", rounded: float = 0) -> None:
+    def rect(self, x: float, y: float, w: float, h: float, fill: str, *, edge: str = "", rounded: float = 0) -> None:
         """A rectangle; without an edge unless a colour is given."""
         corner = f' rx="{number(rounded)}"' if rounded else ""
         outline = stroke(edge, 1, "") if edge else ""
@@ -82,7 +82,7 @@ class Drawing:
         data = "M" + "L".join(f"{number(x)} {number(y)}" for x, y in points)
         self.parts.append(f'<path d="{data}" fill="none" stroke-linejoin="round"{stroke(color, width, dash)}/>')
 
-    def marker(self, shape: str, x: float, y: float, color: str, hollow: bool = False, size: float = 5) -> None:
+    def marker(self, shape: str, x: float, y: float, color: str, *, hollow: bool = False, size: float = 5) -> None:
         """A circle, square, diamond or triangle centred on (x, y)."""
         look = filled("paper" if hollow else color) + stroke(color if hollow else "paper", 1.5, "")
         if shape == "circle":
@@ -123,7 +123,7 @@ class Drawing:
         tail = f' <tspan font-size="{number(size - 1)}"{filled("quiet")}>{escape(after)}</tspan>' if after else ""
         self.parts.append(f"<text {at}{place}{weight}{rim}{filled(color)}>{escape(text)}{tail}</text>")
 
-    def paragraph(self, x: float, y: float, text: str, width: float, size: float = 12, color: str = "ink") -> float:
+    def paragraph(self, x: float, y: float, text: str, width: float, *, size: float = 12, color: str = "ink") -> float:
         """Text in as many lines as it takes; returns the baseline after the last."""
         for line in text_lines(clean(text), size, width):
             self.text(x, y, line, size, color)

@@ -14,6 +14,9 @@ from gemmlab.report.words import amount, bound_key, clean, percent, speedup
 
 COLUMNS = ("shape", "format", "time", "bound", "DRAM", "of peak", "advice")
 
+WIDEST = 160
+CAPS = (26, 14, 11, 12, 11, 7)  # columns of a terminal for each of COLUMNS but the advice
+
 LEVELS = ("dram", "l2", "shared", "register")
 LEVEL_FIELDS = ("bytes", "time_s", "intensity_flop_per_byte", "knee_flop_per_byte")
 ADVICE_FIELDS = ("cause", "change", "predicted_speedup", "cost", "confidence")
@@ -126,21 +129,22 @@ def sweep_table(
 
     Times and DRAM traffic are predicted. Width, colour and characters as `terminal` takes them.
     """
-    canvas = Canvas.of(sys.stdout, width, color, unicode)
+    canvas = Canvas.of(sys.stdout, width, color, unicode, widest=WIDEST)
     rows = [tuple(canvas.fit(cell) for cell in summary(record)) for record in records]
     if not rows:
         return "no multiplications"
-    caps = (canvas.width // 2, 16, 12, 14, 12, 8)
-    sizes = [min(max(cells(row[i]) for row in (COLUMNS, *rows)), cap) for i, cap in enumerate(caps)]
-    used = sum(sizes) + 2 * len(sizes)
-    if used > canvas.width:
-        return "\n".join(block for row in rows for block in stacked(row, canvas))
-    room = canvas.width - used
-    beside = room >= 20
-    lines = [canvas.paint(columned(COLUMNS, sizes, room if beside else 0), "dim")]
+    sizes = [min(max(cells(row[i]) for row in (COLUMNS, *rows)), cap) for i, cap in enumerate(CAPS)]
+    room = canvas.width - sum(sizes) - 2 * len(sizes)
+    if room < 0:
+        return "\n".join([*(line for row in rows for line in stacked(row, canvas)), *footer(canvas)])
+    room = room if room >= len("pad n to 50304: 1.5x") else 0
+    lines = [canvas.paint(columned(COLUMNS, sizes, room), "dim")]
     for row in rows:
-        lines.append(columned(row, sizes, room if beside else 0))
-        if not beside and row[-1] != "-":
+        if cells(row[0]) > sizes[0]:
+            lines += canvas.wrap(row[0], hang=2)
+            row = ("", *row[1:])  # noqa: PLW2901 - its first cell has a line of its own
+        lines.append(columned(row, sizes, room))
+        if not room and row[-1] != "-":
             lines += canvas.wrap(row[-1], 4, "dim", 2)
     return "\n".join([*lines, *footer(canvas)])
 
@@ -164,7 +168,7 @@ def columned(row: tuple[str, ...], sizes: list[int], room: int) -> str:
 def stacked(row: tuple[str, ...], canvas: Canvas) -> list[str]:
     """One Record on several lines of a narrow terminal."""
     shape, form, time, bound, dram, share, advice = row
-    lines = canvas.wrap(f"{shape}, {form}", style="strong", hang=2)
+    lines = canvas.wrap(f"{shape}, {form}" if form != "-" else shape, style="strong", hang=2)
     if time != "-":
         lines += canvas.wrap(f"{time} predicted, bound {bound}, DRAM {dram}, {share} of peak", 2, hang=2)
     return lines + (canvas.wrap(advice, 2, "dim", 2) if advice != "-" else [])

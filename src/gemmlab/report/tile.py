@@ -64,7 +64,8 @@ def lay_out(p: ProblemSection, wide: float, high: float) -> Sheet:
     sides = [scale * side for side in (p.m, p.n, p.k)]
     m, n, k = (max(side, THINNEST) for side in sides)
     over = max((k + n) / wide, (k + m) / high, 1.0)
-    return Sheet(*(max(side / over, THINNEST) for side in (m, n, k)), scaled=min(sides) >= THINNEST)
+    m, n, k = (max(side / over, THINNEST) for side in (m, n, k))
+    return Sheet(m, n, k, scaled=min(sides) >= THINNEST)
 
 
 def edges(side: int, block: int, pixels: float) -> Span:
@@ -92,7 +93,7 @@ def strips(drawing: Drawing, corners: tuple[float, float, float, float], rows: S
     drawing.rect(c + columns.start, top, columns.size, long, "mist")
     drawing.rect(a + k.start, row + rows.start, k.size, rows.size, "ochre")
     drawing.rect(c + columns.start, top + k.start, columns.size, k.size, "ochre")
-    drawing.rect(c + columns.start, row + rows.start, columns.size, rows.size, "teal", "paper")
+    drawing.rect(c + columns.start, row + rows.start, columns.size, rows.size, "teal", edge="paper")
 
 
 def slots(record: Record) -> int:
