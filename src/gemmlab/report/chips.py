@@ -70,7 +70,9 @@ def columns(line: Sequence[str], sizes: Sequence[int]) -> str:
 def stacked(line: Sequence[str], canvas: Canvas) -> list[str]:
     """One chip on several lines of a narrow terminal."""
     name, sms, single, half, byte, dram, knee, rests = line
-    peaks = ", ".join(f"{head} {value}" for head, value in zip(WIDTHS, (single, half, byte), strict=True) if value != "-")
+    peaks = ", ".join(
+        f"{head} {value}" for head, value in zip(WIDTHS, (single, half, byte), strict=True) if value != "-"
+    )
     lines = canvas.wrap(f"{name}, {sms} SMs, {rests}", style="strong", hang=2)
     return lines + canvas.wrap(f"TFLOP/s: {peaks}; {dram} GB/s; knee {knee}", 2, hang=2)
 

@@ -129,7 +129,7 @@ def axes(drawing: Drawing, x: LogAxis, y: LogAxis) -> None:
         drawing.line((at, y.end, at, y.start), "grid")
         text = tick_text(value)
         if at + text_width(text, 11) / 2 <= drawing.width - 4:
-            drawing.text(at, y.start + 15, text, 11, "quiet", anchor="middle")
+            drawing.text(at, y.start + 17, text, 11, "quiet", anchor="middle")
     for value in y.ticks(22):
         at = y.at(value)
         drawing.line((x.start, at, x.end, at), "grid")
