@@ -11,8 +11,6 @@ from gemmlab.problem.checks import side
 from gemmlab.problem.columns import gemm_fields, number
 from gemmlab.problem.gemm import Gemm
 from gemmlab.problem.shape import Shape
-from gemmlab.problem.suites import suite, suite_names
-from gemmlab.problem.table import read_table
 from gemmlab.record import GemmlabError, unknown_name
 
 TABLES = (".csv", ".tsv", ".txt")
@@ -39,7 +37,10 @@ def read_source(words: str | Sequence[str], **fields: Any) -> list[Shape]:
 
 
 def named_source(word: str, fields: dict[str, Any]) -> list[Shape]:
-    """The shapes of a file or a suite."""
+    """The shapes of a file or a suite; three numbers need neither module, and a command's start is measured."""
+    from gemmlab.problem.suites import suite, suite_names
+    from gemmlab.problem.table import read_table
+
     if word in suite_names():
         return suite(word, **{name: value for name, value in fields.items() if name == "format" and value})
     if word.lower().endswith(TABLES) or Path(word).is_file():

@@ -1,0 +1,120 @@
+"""Where the answer goes: all of it is rendered, and every file found writable, before anything is written."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from gemmlab.cli.options import OutputFlags
+from gemmlab.record import GemmlabError, Record
+
+NARROWEST, WIDEST = 40, 100
+STDOUT = "-"
+PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf")
+
+
+def prepared(output: OutputFlags) -> OutputFlags:
+    """The same flags, if all of them can be followed; raises GemmlabError before any work is done."""
+    check_width(output.width)
+    if output.json and output.csv == STDOUT:
+        raise GemmlabError("--json and --csv - would both print on standard output", "--csv FILE")
+    files = targets(output)
+    for flag, path in files.items():
+        check_target(flag, path)
+    real = [os.path.realpath(path) for path in files.values()]
+    if len(set(real)) < len(real):
+        raise GemmlabError(f"{' and '.join(files)} would write the same file", "give each its own")
+    return output
+
+
+def check_width(width: int | None) -> None:
+    """Raise GemmlabError for a width that the text cannot have."""
+    if width is not None and not NARROWEST <= width <= WIDEST:
+        raise GemmlabError(f"--width {width} is not a width of the text", f"{NARROWEST} to {WIDEST} columns")
+
+
+def targets(output: OutputFlags) -> dict[str, str]:
+    """The files to be written, by flag."""
+    given = {"--csv": output.csv, "--plot": output.plot, "--html": output.html}
+    return {flag: path for flag, path in given.items() if path is not None and (flag, path) != ("--csv", STDOUT)}
+
+
+def check_target(flag: str, path: str) -> None:
+    """Raise GemmlabError where a flag's file cannot be written."""
+    if path.startswith("--"):
+        raise GemmlabError(f"{flag} has no value, but the flag `{path}` after it", f"{flag} FILE")
+    if path in ("", STDOUT):
+        raise GemmlabError(f"{flag} `{path}` is not a file", "only --csv takes - for standard output")
+    if flag == "--plot" and path.lower().endswith(PICTURES):
+        raise GemmlabError(f"--plot `{path}`: the pictures are SVG", f"--plot {os.path.splitext(path)[0]}.svg")
+    from gemmlab.report import destination
+
+    destination(path)
+
+
+def deliver(records: Sequence[Record], output: OutputFlags) -> None:
+    """Render everything, write the files, then print; raises GemmlabError where a file cannot be written."""
+    files = {path: RENDERERS[flag](records) for flag, path in targets(output).items()}
+    printed = shown(records, output)
+    if files:
+        from gemmlab.report import write_file
+
+        for path, text in files.items():
+            write_file(path, text)
+            print(f"wrote {path}", file=sys.stderr)
+    emit(printed, for_programs=output.json or output.csv == STDOUT)
+
+
+def shown(records: Sequence[Record], output: OutputFlags) -> str:
+    """What standard output gets."""
+    if output.json:
+        return "".join(record.to_json() + "\n" for record in records)
+    if output.csv == STDOUT:
+        return csv_text(records)
+    if len(records) == 1:
+        from gemmlab.report import terminal
+
+        return terminal(records[0], width=output.width) + "\n"
+    from gemmlab.report import sweep_table
+
+    return sweep_table(records, width=output.width) + "\n"
+
+
+def csv_text(records: Sequence[Record]) -> str:
+    """A table, a line for each Record."""
+    from gemmlab.report import csv_rows
+
+    return "".join(line + "\n" for line in csv_rows(records))
+
+
+def plot_text(records: Sequence[Record]) -> str:
+    """The pictures of the one Record there is."""
+    from gemmlab.report import plot_svg
+
+    return plot_svg(records[0])
+
+
+def html_text(records: Sequence[Record]) -> str:
+    """A page about all Records."""
+    from gemmlab.report import html
+
+    return html(records)
+
+
+RENDERERS: dict[str, Callable[[Sequence[Record]], str]] = {
+    "--csv": csv_text,
+    "--plot": plot_text,
+    "--html": html_text,
+}
+
+
+def emit(text: str, *, for_programs: bool = False) -> None:
+    """Print on standard output; JSON and CSV are UTF-8 in any locale."""
+    stream = getattr(sys.stdout, "buffer", None) if for_programs else None
+    if stream is None:
+        sys.stdout.write(text)
+    else:
+        sys.stdout.flush()
+        stream.write(text.encode())
+        stream.flush()
