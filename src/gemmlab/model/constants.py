@@ -1,0 +1,63 @@
+"""The model's constants: generic ones for a chip known by its data sheet, a chip's own where they were measured."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gemmlab.chips import Chip
+
+
+class Constants(msgspec.Struct, frozen=True, kw_only=True):
+    """What a data sheet cannot say. Shares are of the data sheet's figure."""
+
+    dram_share: float = 0.90  #: of DRAM bandwidth that streaming reaches: 0.85-0.93 on V100, A100, H100 (BabelStream, copy)
+    dram_per_sm_share: float = 1.6  #: what one SM can draw, times its even share: about 60 % of them saturate DRAM
+    l2_share: float = 0.75  #: of L2 bandwidth that tile loads reach
+    tensor_sustained: float = 0.72  #: of the peak that runs of milliseconds hold under the power limit, random data
+    tensor_burst: float = 0.80  #: the same before power or heat matter: A100 0.82, H100 0.80, RTX 4090 0.94 (cuBLAS)
+    vector_sustained: float = 0.80  #: ordinary FMA lanes, issue slots shared with loads
+    sustained: dict[str, float] = {}  #: by format, where measured
+    burst: dict[str, float] = {}
+    rest_s: float = 75e-6  #: idle or memory-bound time between launches, as a benchmark's cache flush leaves it
+    clock_gain: float = 0.4  #: how the clock answers to idle time: power goes with about clock**2.5 near the limit
+    tensor_fill_bytes: float = 96.0  #: of k that a program loses to filling and draining its pipeline, overlapped or not
+    vector_fill_k: float = 40.0  #: the same for ordinary kernels, in elements of k
+    launch_s: float = 4.5e-6  #: from a launch to the first load, and from the last store to the end
+    reduce_s: float = 2.0e-6  #: a second pass over split-k's partial results, beside its bytes
+    dirty_share: float = 0.43  #: of L2 that earlier work left dirty and that must be written before new lines fit
+    scalar_cycles: float = 9.0  #: of a warp's element-wise load, its address and its store to shared memory
+    feed_norm: float = 6.0  #: how sharply the slowest of arithmetic, L2 and shared memory decides within an SM
+    overlap_norm: float = 4.0  #: the same between an SM's work and DRAM
+    jitter: float = 0.22  #: standard deviation of a 64-wide k-step's time, relative (traffic through L2)
+    crowding: float = 0.6  #: added to it where three or more programs, six or more tiles in flight, share an SM
+    l2_ways: int = 32  #: lines of a set of L2
+
+    def sustained_share(self, format_name: str, unit: str) -> float:
+        """Share of the peak that long runs hold in that format."""
+        return self.sustained.get(format_name, self.vector_sustained if unit == "vector" else self.tensor_sustained)
+
+    def burst_share(self, format_name: str, unit: str) -> float:
+        """Share of the peak that short runs reach in that format."""
+        usual = self.vector_sustained if unit == "vector" else self.tensor_burst
+        return self.burst.get(format_name, max(usual, self.sustained.get(format_name, 0.0)))
+
+
+GENERIC = Constants()
+
+
+def constants_of(chip: Chip, *, calibrated: bool = True) -> Constants:
+    """The chip's own constants where its file has a calibration (and `calibrated`), else the generic ones.
+
+    A calibration names fields of Constants; `sustained.<format>` and `burst.<format>` go into the tables.
+    """
+    if chip.calibration is None or not calibrated:
+        return GENERIC
+    fields: dict[str, float | int] = {}
+    tables: dict[str, dict[str, float]] = {"sustained": {}, "burst": {}}
+    for name, figure in chip.calibration.constants.items():
+        table, _, key = name.partition(".")
+        if key:
+            tables[table][key] = float(figure)
+        else:
+            fields[name] = int(figure) if name == "l2_ways" else float(figure)
+    return msgspec.convert({**fields, **tables}, Constants)

@@ -1,0 +1,110 @@
+"""Many (multiplication, kernel) pairs of one chip and one set of formats, as arrays."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gemmlab.chips import Chip
+from gemmlab.formats import bits_of
+
+Values = NDArray[np.float64]
+SHARED_BYTES_PER_CLOCK = 128.0  # of one SM: 32 banks of 4 bytes
+L2_BYTES_PER_CLOCK_PER_SM = 64.0  # the port of one SM
+ROAD_BYTES = 16.0  # the fast road: rows and base addresses at multiples of this
+
+
+class Machine(NamedTuple):
+    """A chip in the units of the time model: cycles of the unit that computes in this format."""
+
+    sms: int
+    clock_hz: float
+    flop_per_clock: float  #: of one SM
+    peak_flop_per_s: float
+    vector: bool  #: ordinary FMA lanes rather than a matrix unit
+    wide: bool  #: warpgroup instructions: operands come straight from shared memory, 64 rows at a time
+    clusters: bool
+    dram_bytes_per_s: float
+    l2_bytes_per_s: float
+    l2_bytes: float
+    l2_partitions: int
+    format_name: str
+
+
+class Pairs(NamedTuple):
+    """Arrays of one length: sizes in elements, `a_bytes` and its like of one element."""
+
+    m: Values
+    n: Values
+    k: Values
+    batch: Values
+    block_m: Values
+    block_n: Values
+    block_k: Values
+    split_k: Values
+    group_m: Values
+    cluster: Values  #: programs that share one operand's tile by multicast
+    resident: Values  #: programs on one SM
+    vector: Values  #: elements of one global load, as alignment allows; at 16 bytes the fast road
+    a_bytes: Values
+    b_bytes: Values
+    d_bytes: Values
+
+
+def machine_of(chip: Chip, format_name: str) -> Machine | None:
+    """The chip computing in that format, or None where it does not."""
+    peak = chip.peaks.get(format_name)
+    if peak is None:
+        return None
+    dram, l2 = chip.level("dram"), chip.level("l2")
+    clock = float(peak.clock_hz or chip.clock_hz)
+    sms = int(chip.sm_count)
+    bandwidth = float(dram.bandwidth_bytes_per_s) if dram else float("inf")
+    return Machine(
+        sms=sms,
+        clock_hz=clock,
+        flop_per_clock=float(peak.flop_per_s) / sms / clock,
+        peak_flop_per_s=float(peak.flop_per_s),
+        vector=peak.unit == "vector",
+        wide="wgmma" in chip.features or "tensor_memory" in chip.features,
+        clusters="clusters" in chip.features,
+        dram_bytes_per_s=bandwidth,
+        l2_bytes_per_s=float(l2.bandwidth_bytes_per_s) if l2 else sms * clock * L2_BYTES_PER_CLOCK_PER_SM,
+        l2_bytes=float(l2.capacity_bytes) if l2 else 1.0,
+        l2_partitions=2 if "l2_partitions" in chip.features else 1,
+        format_name=format_name,
+    )
+
+
+def pairs_of(
+    m: ArrayLike,
+    n: ArrayLike,
+    k: ArrayLike,
+    block_m: ArrayLike,
+    block_n: ArrayLike,
+    *,
+    a_format: str,
+    b_format: str | None = None,
+    d_format: str | None = None,
+    block_k: ArrayLike = 64,
+    split_k: ArrayLike = 1,
+    group_m: ArrayLike = 8,
+    cluster: ArrayLike = 1,
+    resident: ArrayLike = 1,
+    batch: ArrayLike = 1,
+    vector: ArrayLike | None = None,
+) -> Pairs:
+    """Broadcast sizes and tilings to arrays of one length; formats by name.
+
+    `vector` left out means rows at multiples of 16 bytes.
+    """
+    a_bytes = bits_of(a_format) / 8
+    b_bytes = bits_of(b_format or a_format) / 8
+    d_bytes = bits_of(d_format or a_format) / 8
+    wide = ROAD_BYTES / a_bytes if vector is None else vector
+    columns = (m, n, k, batch, block_m, block_n, block_k, split_k, group_m, cluster, resident, wide, a_bytes, b_bytes,
+               d_bytes)  # fmt: skip
+    arrays = np.broadcast_arrays(*(np.asarray(column, dtype=np.float64) for column in columns))
+    return Pairs(*(np.atleast_1d(array) for array in arrays))

@@ -1,0 +1,184 @@
+"""Time of many pairs at once: an SM's work, DRAM, the power limit, and what surrounds them.
+
+Every effect can be left out, which is how the waterfall and the advice know what a cause costs.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gemmlab.model.constants import Constants
+from gemmlab.model.pairs import (
+    L2_BYTES_PER_CLOCK_PER_SM,
+    ROAD_BYTES,
+    SHARED_BYTES_PER_CLOCK,
+    Machine,
+    Pairs,
+    Values,
+)
+from gemmlab.model.wave_traffic import Launch, wave_reads
+
+WARPGROUP_ROWS = 64.0  # of one wgmma: B's tile is read from shared memory once for each 64 rows
+WARP_TILE = 64.0  # mma.sync kernels: each warp reads its own part of both tiles
+MICRO_TILE = 8.0  # ordinary kernels: outputs of one thread along each side
+BROADCAST = 2.0  # lanes of a warp that read the same word of shared memory are served at once
+POWER_NORM = 8.0
+
+
+class Effects(NamedTuple):
+    """What the time includes; all of it by default."""
+
+    padding: bool = True  #: tiles that stick out of the result, k-steps out of k
+    waves: bool = True  #: SMs that idle in the last round
+    feeding: bool = True  #: tiles too small for L2 or shared memory to feed the arithmetic
+    alignment: bool = True  #: element-wise loads where rows leave multiples of 16 bytes
+    clock: bool = True  #: peak not held: power limit, issue
+    fill: bool = True  #: pipelines filling and draining, once a program
+    traffic: bool = True  #: DRAM bytes read again
+    dram: bool = True  #: DRAM below its data sheet, SMs too few to draw all of it
+    leftovers: bool = True  #: dirty lines that must leave L2 first
+    overlap: bool = True  #: arithmetic and DRAM that do not hide each other wholly
+    reduction: bool = True  #: split-k's second pass
+    launch: bool = True
+
+
+ALL = Effects()
+
+
+class Times(NamedTuple):
+    """Seconds of each pair, and the parts that decide it."""
+
+    total: Values
+    sm: Values  #: the busiest SM's work
+    dram: Values
+    power: Values  #: the same FLOP at the rate the power limit allows
+    reads: Values  #: DRAM bytes read
+    rounds: Values  #: tiles of the busiest SM
+
+
+def cycles_per_k(pairs: Pairs, machine: Machine, constants: Constants, effects: Effects, active: Values) -> Values:
+    """Cycles of one SM for one element of k of one tile."""
+    large = np.maximum(pairs.block_m, pairs.block_n)
+    small = np.minimum(pairs.block_m, pairs.block_n)
+    least = WARPGROUP_ROWS if machine.wide and not machine.vector else 1.0
+    # a matrix instruction has a side that cannot shrink: a skinny tile is turned so that its long side meets it
+    cycles = 2 * np.maximum(large, least) * np.maximum(small, 8.0) / machine.flop_per_clock
+    if not effects.padding:
+        cycles = 2 * pairs.block_m * pairs.block_n / machine.flop_per_clock
+    if effects.feeding:
+        loaded = (pairs.block_m * pairs.a_bytes + pairs.block_n * pairs.b_bytes / pairs.cluster)
+        port = constants.l2_share * machine.l2_bytes_per_s / machine.clock_hz / active
+        l2 = loaded / np.minimum(L2_BYTES_PER_CLOCK_PER_SM, port)
+        norm = constants.feed_norm
+        cycles = (cycles**norm + l2**norm + shared_cycles(pairs, machine, large, small) ** norm) ** (1 / norm)
+    if effects.alignment:
+        slow = pairs.vector * pairs.a_bytes < ROAD_BYTES
+        elements = (pairs.block_m + pairs.block_n) / 32 / pairs.vector
+        cycles = np.maximum(cycles, np.where(slow, elements * constants.scalar_cycles, 0.0))
+    return cycles
+
+
+def shared_cycles(pairs: Pairs, machine: Machine, large: Values, small: Values) -> Values:
+    """Cycles that shared memory needs to hand one k of both tiles to the arithmetic."""
+    if machine.vector:
+        read = 2 * pairs.block_m * pairs.block_n / MICRO_TILE / BROADCAST
+    elif machine.wide:
+        read = large + small * np.ceil(large / WARPGROUP_ROWS)
+    else:
+        read = pairs.block_m * np.ceil(pairs.block_n / WARP_TILE) + pairs.block_n * np.ceil(pairs.block_m / WARP_TILE)
+    return read * pairs.a_bytes / SHARED_BYTES_PER_CLOCK
+
+
+def times(
+    pairs: Pairs,
+    machine: Machine,
+    constants: Constants,
+    effects: Effects = ALL,
+    dram_reads: Values | None = None,
+) -> Times:
+    """Predicted time of each pair; `dram_reads` replaces the closed form of the DRAM reads where given."""
+    tiles = pairs.m * pairs.n / (pairs.block_m * pairs.block_n)
+    if effects.padding:
+        tiles = np.ceil(pairs.m / pairs.block_m) * np.ceil(pairs.n / pairs.block_n)
+    programs = tiles * pairs.split_k * pairs.batch
+    active = np.clip(np.ceil(programs), 1.0, machine.sms)
+    rounds = programs / machine.sms
+    if effects.waves:
+        rounds = np.ceil(programs / machine.sms)
+    k = pairs.k / pairs.split_k
+    if effects.padding:
+        k = np.ceil(k / pairs.block_k) * pairs.block_k
+    if effects.fill:
+        k = k + (constants.vector_fill_k if machine.vector else constants.tensor_fill_bytes / pairs.a_bytes)
+    sm = rounds * k * cycles_per_k(pairs, machine, constants, effects, active) / machine.clock_hz
+
+    once = pairs.batch * (pairs.m * pairs.k * pairs.a_bytes + pairs.k * pairs.n * pairs.b_bytes)
+    reads = once
+    if effects.traffic:
+        reads = closed_reads(pairs, machine) if dram_reads is None else dram_reads
+    dram = dram_seconds(pairs, machine, constants, effects, reads, active)
+
+    norm = constants.overlap_norm
+    total = (sm**norm + dram**norm) ** (1 / norm) if effects.overlap else np.maximum(sm, dram)
+    flop = 2 * pairs.m * pairs.n * pairs.k * pairs.batch
+    power = flop / machine.peak_flop_per_s
+    if effects.clock:
+        power = power / held_share(total, machine, constants)
+        total = (total**POWER_NORM + power**POWER_NORM) ** (1 / POWER_NORM)
+    if effects.reduction:
+        partials = 4 * pairs.m * pairs.n * pairs.batch * pairs.split_k
+        extra = constants.reduce_s + 2 * partials / machine.l2_bytes_per_s
+        total = total + np.where(pairs.split_k > 1, extra, 0.0)
+    if effects.launch:
+        total = total + constants.launch_s
+    return Times(total, sm, dram, power, reads, rounds)
+
+
+def closed_reads(pairs: Pairs, machine: Machine) -> Values:
+    """DRAM bytes read by the closed wave form."""
+    launch = Launch(
+        m=pairs.m,
+        n=pairs.n,
+        k=pairs.k,
+        block_m=pairs.block_m,
+        block_n=pairs.block_n,
+        group_m=pairs.group_m,
+        slots=machine.sms * pairs.resident,
+        a_bytes=pairs.a_bytes,
+        b_bytes=pairs.b_bytes,
+        d_bytes=pairs.d_bytes,
+        split_k=pairs.split_k,
+        batch=pairs.batch,
+    )
+    return wave_reads(launch, machine.l2_bytes, machine.l2_partitions)
+
+
+def dram_seconds(
+    pairs: Pairs, machine: Machine, constants: Constants, effects: Effects, reads: Values, active: Values
+) -> Values:
+    """Time of the DRAM traffic by itself: reads, the result, and what earlier work left dirty in L2."""
+    moved = reads + pairs.batch * pairs.m * pairs.n * pairs.d_bytes
+    if effects.leftovers:
+        moved = moved + np.minimum(constants.dirty_share * machine.l2_bytes, moved)
+    bandwidth = np.full_like(moved, machine.dram_bytes_per_s)
+    if effects.dram:
+        drawn = active / machine.sms * constants.dram_per_sm_share
+        bandwidth = constants.dram_share * machine.dram_bytes_per_s * np.minimum(1.0, drawn)
+    seconds: Values = moved / bandwidth
+    return seconds
+
+
+def held_share(total: Values, machine: Machine, constants: Constants) -> Values:
+    """Share of the peak that is held: what power allows a run of that length, between bursts and hours.
+
+    A run that rests for `rest_s` between launches may draw more than its limit while it runs; the clock answers with less
+    than the power (P ~ f * V**2, V falling with f).
+    """
+    unit = "vector" if machine.vector else "tensor"
+    sustained = constants.sustained_share(machine.format_name, unit)
+    burst = constants.burst_share(machine.format_name, unit)
+    relief = (1 + constants.rest_s / total) ** constants.clock_gain
+    share: Values = np.minimum(burst, sustained * relief)
+    return share

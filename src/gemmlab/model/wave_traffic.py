@@ -1,0 +1,68 @@
+"""DRAM reads in closed form: what the waves of programs re-read when all run in lock-step."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Values = NDArray[np.float64]
+
+EDGE = 12.0  # steepness of the capacity's edge: a set-associative cache loses lines from about 0.85 of it on
+
+
+class Launch(NamedTuple):
+    """Many (problem, tiling) pairs at once: arrays that broadcast, sizes in elements."""
+
+    m: Values
+    n: Values
+    k: Values
+    block_m: Values
+    block_n: Values
+    group_m: Values
+    slots: Values  #: programs resident on the whole chip
+    a_bytes: Values  #: of an element
+    b_bytes: Values
+    d_bytes: Values
+    split_k: Values
+    batch: Values
+
+
+def hit_share(distance: Values, capacity: float) -> Values:
+    """Share of a piece that survives until that many newer bytes have passed: 1 well inside the capacity, 0 well past it."""
+    share: Values = 1.0 / (1.0 + (np.maximum(distance, 1.0) / capacity) ** EDGE)
+    return share
+
+
+def wave_reads(launch: Launch, l2_bytes: float, partitions: int) -> Values:
+    """DRAM bytes read of A and B by all waves, programs in lock-step, order grouped along m.
+
+    One wave holds `rows` x `columns` tiles and reads their panels of A and B once. A's panels serve again in the next wave
+    of the same group of rows if a whole wave fits L2; B's serve again in the next group if everything read for a group,
+    and D's tiles, fit. What both partitions of L2 read lies in both, so the capacity is that of one. Neither falls below
+    one read of A and B. Exact far from the capacity's edge; near it the simulation in l2.py is what counts.
+    """
+    down = np.ceil(launch.m / launch.block_m)
+    across = np.ceil(launch.n / launch.block_n)
+    group = np.minimum(launch.group_m, down)
+    slots = np.minimum(launch.slots, down * across * launch.split_k)
+    tiles = np.maximum(1.0, slots / launch.split_k)
+    rows = np.minimum(down, np.maximum(group, np.ceil(tiles / across)))
+    columns = np.minimum(across, np.ceil(tiles / rows))
+    capacity = l2_bytes / partitions
+
+    panel_a = launch.block_m * launch.k * launch.a_bytes
+    panel_b = launch.block_n * launch.k * launch.b_bytes
+    wave = rows * panel_a + columns * panel_b
+    stored = launch.d_bytes * (1 + 0.5 * (partitions > 1)) / partitions
+    sweep = across * panel_b + rows * panel_a + stored * rows * launch.block_m * launch.n
+
+    a_once = launch.m * launch.k * launch.a_bytes
+    b_once = launch.n * launch.k * launch.b_bytes
+    sweeps = np.maximum(1.0, down / rows)
+    waves_across = np.maximum(1.0, across / columns)
+    a_again = (waves_across - 1) * (1 - hit_share(wave, capacity))
+    b_again = (sweeps - 1) * (1 - hit_share(sweep, capacity))
+    reads: Values = launch.batch * (a_once * (1 + a_again) + b_once * (1 + b_again))
+    return reads
