@@ -112,8 +112,9 @@ def limits_card(record: Record, number: int) -> str:
     rows = story.limits(record)
     if not rows:
         return ""
+    mark = '<span class="why">bounds it</span>'
     body = "".join(
-        f"<tr{' class=bounds' if r.bounds else ''}><td>{text(r.name)}{', bounds it' if r.bounds else ''}</td>"
+        f"<tr{' class=bounds' if r.bounds else ''}><td class=name>{text(r.name)}{mark if r.bounds else ''}</td>"
         f'<td class="n whole">{amount(r.bytes, "B")}</td><td class="n whole">{amount(r.time_s, "s")}</td>'
         f'<td class="n">{plain(r.intensity)}</td><td class="n">{plain(r.knee)}</td></tr>'
         for r in rows
@@ -121,7 +122,9 @@ def limits_card(record: Record, number: int) -> str:
     heads = (
         '<th>limit</th><th class="n">bytes</th><th class="n">alone</th><th class="n">FLOP/B</th><th class="n">knee</th>'
     )
-    table = f'<div class="scroll"><table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
+    table = (
+        f'<div class="scroll"><table class="limits"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
+    )
     aside = (
         ""
         if any(r.bounds for r in rows)

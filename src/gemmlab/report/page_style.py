@@ -24,7 +24,7 @@ a{color:var(--teal)}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
 th{font-weight:600;text-align:left;color:var(--quiet);font-size:.85rem}
 td,th{padding:5px 10px 5px 0;border-bottom:1px solid var(--grid);vertical-align:top;overflow-wrap:break-word}
-td:first-child,.facts td,.every td{overflow-wrap:anywhere}
+td:first-child:not(.name),.facts td,.every td{overflow-wrap:anywhere}
 tr:last-child td{border-bottom:0}
 td:last-child,th:last-child{padding-right:0}
 .n{text-align:right}
@@ -46,8 +46,9 @@ code{font-size:.88em;overflow-wrap:anywhere}
 article{margin-top:28px}article:first-child{margin-top:0}
 article+article{margin-top:44px;border-top:2px solid var(--grid);padding-top:20px}
 summary{cursor:pointer;font-weight:600}
-@media (max-width:820px){.pair{grid-template-columns:minmax(0,1fr);gap:0}}
-@media (max-width:560px){
+@media screen and (max-width:820px){.pair{grid-template-columns:minmax(0,1fr);gap:0}}
+@media screen and (max-width:560px){
+.limits{font-size:.88rem}.limits td,.limits th{padding-right:7px}
 main{padding:14px 12px 40px}h1{font-size:1.45rem}.card{padding:14px;border-radius:8px}
 .wide{display:none}.phone{display:block}
 .facts tr{display:grid;grid-template-columns:minmax(0,1fr) auto;padding:5px 0;border-bottom:1px solid var(--grid)}
@@ -57,8 +58,11 @@ main{padding:14px 12px 40px}h1{font-size:1.45rem}.card{padding:14px;border-radiu
 .every td{display:block;border:0;padding:0;text-align:left}
 .every td:nth-child(2),.every td:nth-child(3){display:inline;padding-right:8px}}
 @media print{
-body{background:#fff;font-size:10.5pt}main{max-width:none;padding:0}.card{border:0;padding:0;break-inside:auto}
-figure,li,tr{break-inside:avoid}h2,h3{break-after:avoid}details:not([open])>*{display:block}a{color:inherit}}
+body{background:#fff;font-size:9.5pt}main{max-width:none;padding:0}
+.card{border:0;padding:0;overflow:visible;background:none}.pair{gap:22px}
+.wide{display:none}.phone{display:block}figure{margin:8px 0 0}figure svg{max-width:340px}
+figure,li,tr{break-inside:avoid}h2,h3{break-after:avoid}.every{font-size:8pt}
+svg [fill="#fdfcf9"]{fill:#fff}a{color:inherit}}
 """
 
 

@@ -162,7 +162,7 @@ def kernel_points(
         level = at + 19 + ROW * row
         drawing.line((left, at, left, level), color)
         drawing.text(left + 4, level, label(roof), 11, color, bold=roof.bounds)
-    for roof in levels:
+    for roof in sorted(levels, key=lambda roof: roof.bounds):  # the one that bounds lies on top
         drawing.marker(roof.look[1], x.at(roof.intensity), at, roof.look[0])
 
 
