@@ -10,28 +10,28 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
 class ProblemSection(Section):
     """The multiplication D = epilogue(alpha * A @ B + beta * C)."""
 
-    m: int
-    n: int
-    k: int
-    batch: int
+    m: int  #: rows of A and D
+    n: int  #: columns of B and D
+    k: int  #: columns of A, rows of B: the side that is summed over
+    batch: int  #: multiplications of these sides, each with its own A, B and C
     groups: tuple[tuple[int, int, int], ...]  #: (m, n, k) of each member of a grouped GEMM; empty when there is none
-    a_format: str
-    b_format: str
-    c_format: str
-    d_format: str
-    accumulate: str
-    layout: str
-    lda: int
-    ldb: int
-    ldc: int
-    a_offset_bytes: int
-    b_offset_bytes: int
-    c_offset_bytes: int
-    alpha: float
-    beta: float
-    epilogue: str
+    a_format: str  #: number format of A, by its ml_dtypes name
+    b_format: str  #: of B
+    c_format: str  #: of C
+    d_format: str  #: of the result D
+    accumulate: str  #: of the sums
+    layout: str  #: A's letter, then B's; `t` is stored transposed
+    lda: int  #: elements between two stored rows of A
+    ldb: int  #: of B
+    ldc: int  #: of C and D
+    a_offset_bytes: int  #: how far A's first element lies past an aligned address
+    b_offset_bytes: int  #: B's
+    c_offset_bytes: int  #: C's and D's
+    alpha: float  #: factor of A @ B
+    beta: float  #: factor of C; 0 never reads it
+    epilogue: str  #: steps applied to each output, joined by `+`; empty when there are none
     scale: str  #: block scales as `format/block`, empty when there are none
-    structure: str
+    structure: str  #: what is known of A: general, triangular, symmetric, banded or sparse_2_4
     lower_band: int = 0  #: diagonals below and above the main one, of a banded A
     upper_band: int = 0
 
@@ -39,19 +39,19 @@ class ProblemSection(Section):
 class LevelFigures(Section):
     """One level of a chip's memory, the whole chip together."""
 
-    name: str
-    bandwidth_bytes_per_s: float
-    capacity_bytes: float
+    name: str  #: dram, l2, shared or register
+    bandwidth_bytes_per_s: float  #: datasheet, or calibrated
+    capacity_bytes: float  #: of all SMs together
 
 
 class ChipSection(Section):
     """The chip as the prediction used it."""
 
-    name: str
-    sm_count: int
-    clock_hz: float
-    levels: tuple[LevelFigures, ...]
-    peak_flop_per_s: dict[str, float]
+    name: str  #: as `gemmlab chips` lists it
+    sm_count: int  #: SMs, compute units, matrix units or cores
+    clock_hz: float  #: the clock of the published peaks
+    levels: tuple[LevelFigures, ...]  #: from DRAM inwards
+    peak_flop_per_s: dict[str, float]  #: dense peak by format
     calibrated: bool  #: its constants were fitted to measurements of this chip
     validated: bool  #: its predictions were compared with measurements that the fit did not see
 
@@ -59,35 +59,35 @@ class ChipSection(Section):
 class KernelSection(Section):
     """The kernel whose program was counted."""
 
-    name: str
-    block_m: int
-    block_n: int
-    block_k: int
-    stages: int
-    warps: int
-    registers: int
-    split_k: int
-    group_m: int
-    raster: str
-    cluster_m: int
-    cluster_n: int
+    name: str  #: in the catalogue of kernels
+    block_m: int  #: rows of D of one program's tile
+    block_n: int  #: columns of it
+    block_k: int  #: how much of k a program takes at a time
+    stages: int  #: tiles of A and B in flight in shared memory
+    warps: int  #: of one program
+    registers: int  #: of one thread
+    split_k: int  #: programs that share one tile of D, each a part of k
+    group_m: int  #: rows of tiles that are walked together
+    raster: str  #: n: programs run along n first; m: along m
+    cluster_m: int  #: programs along m that share B's tile
+    cluster_n: int  #: programs along n that share A's tile
     shared_bytes: int  #: shared memory of one program
 
 
 class Count(Section):
     """Counted: exact, before any cache, the whole problem (all batch entries and groups)."""
 
-    flop: int
-    epilogue_flop: int
-    global_load_elements: int
-    global_load_bytes: int
-    global_store_bytes: int
+    flop: int  #: 2 for each multiply-add
+    epilogue_flop: int  #: of all outputs
+    global_load_elements: int  #: in-range elements that the threads ask for
+    global_load_bytes: int  #: the same in bytes; C only where beta is not 0
+    global_store_bytes: int  #: of D, and of partial results
     compulsory_bytes: int  #: A, B and C once each
     raw_bytes: int  #: = global_load_bytes
     sectors_requested: int  #: 32-byte sectors of the loads, by each warp's request, true start alignment
-    store_sectors: int
-    shared_load_bytes: int
-    shared_store_bytes: int
+    store_sectors: int  #: 32-byte sectors of the stores
+    shared_load_bytes: int  #: read from shared memory
+    shared_store_bytes: int  #: written to it
     register_load_elements: int  #: operands that the arithmetic reads from registers
     intensity_flop_per_byte: float  #: flop over (loads + stores)
     padded_flop: int  #: flop that the tiles execute, out-of-range elements included
@@ -100,82 +100,84 @@ class Count(Section):
 class LevelPrediction(Section):
     """What one level of memory carries and how long that takes by itself."""
 
-    name: str
-    bytes: float
-    time_s: float
-    intensity_flop_per_byte: float
-    knee_flop_per_byte: float
+    name: str  #: dram, l2, shared or register
+    bytes: float  #: carried by this level
+    time_s: float  #: at its bandwidth, nothing else in the way
+    intensity_flop_per_byte: float  #: flop over bytes
+    knee_flop_per_byte: float  #: the intensity above which arithmetic is the limit
 
 
 class Term(Section):
     """One named cause's share of the predicted time; all shares add up to it."""
 
-    cause: str
-    time_s: float
-    why: str = ""
+    cause: str  #: its name
+    time_s: float  #: its share; all shares add up to the predicted time
+    why: str = ""  #: the reason, in words
 
 
 class Prediction(Section):
     """Predicted: traffic, limits and time."""
 
-    time_s: float
-    bound: str
-    knee_flop_per_byte: float
+    time_s: float  #: of one launch, data in DRAM
+    bound: str  #: what limits it
+    knee_flop_per_byte: float  #: peak over DRAM bandwidth
     compute_time_s: float  #: flop at the data sheet's peak
-    waves: float
-    wave_efficiency: float
-    programs_per_sm: int
+    waves: float  #: programs over the slots for them
+    wave_efficiency: float  #: waves over the next whole number of them
+    programs_per_sm: int  #: resident at once
     occupancy_limit: str  #: what stops one more program from fitting an SM
-    dram_read_bytes: float
-    dram_write_bytes: float
-    dram_bytes: float
-    dram_bytes_low: float
-    dram_bytes_high: float
-    levels: tuple[LevelPrediction, ...]
-    terms: tuple[Term, ...]
-    lower_bound_bytes: float
-    lower_bounds: dict[str, float]
-    energy_j: float | None
-    notes: tuple[str, ...] = ()
+    dram_read_bytes: float  #: through L2
+    dram_write_bytes: float  #: through L2
+    dram_bytes: float  #: both together
+    dram_bytes_low: float  #: lower end of the band
+    dram_bytes_high: float  #: upper end of the band
+    levels: tuple[LevelPrediction, ...]  #: each level by itself
+    terms: tuple[Term, ...]  #: the waterfall of causes
+    lower_bound_bytes: float  #: the highest of the lower bounds of DRAM traffic
+    lower_bounds: dict[str, float]  #: bytes by name; for algorithms doing all m*n*k products
+    energy_j: float | None  #: null where the chip's file has no energies
+    notes: tuple[str, ...] = ()  #: what else is to be said
 
 
 class Advice(Section):
     """One change, what it is predicted to gain, and what it costs."""
 
-    cause: str
-    change: str
-    predicted_speedup: float
-    cost: str
-    confidence: str
+    cause: str  #: what it removes
+    change: str  #: what to do
+    predicted_speedup: float  #: time now over time then
+    cost: str  #: what it takes
+    confidence: str  #: high, medium or low
 
 
 class Measurement(Section):
     """Measured, or reported by the user."""
 
-    backend: str
-    time_s: float
-    time_s_low: float | None = None
-    time_s_high: float | None = None
-    repeats: int | None = None
-    flop_per_s: float | None = None
-    fraction_of_limit: float | None = None
-    environment: dict[str, str] = {}
+    backend: str  #: what measured it; `reported` is a time that the user gave
+    time_s: float  #: median of the repeats
+    time_s_low: float | None = None  #: lower end
+    time_s_high: float | None = None  #: upper end
+    repeats: int | None = None  #: how many
+    flop_per_s: float | None = None  #: flop over time
+    fraction_of_limit: float | None = None  #: limit over time: 1 is the roofline itself
+    environment: dict[str, str] = {}  #: chip, driver, versions, clocks
 
 
 class Record(Section):
     """One multiplication, one chip, one kernel; sections that nobody filled are null."""
 
-    problem: ProblemSection | None = None
-    chip: ChipSection | None = None
-    kernel: KernelSection | None = None
-    count: Count | None = None
-    prediction: Prediction | None = None
-    advice: tuple[Advice, ...] | None = None
-    emulation: None = None
-    measurement: Measurement | None = None
-    verdict: None = None
-    systolic: None = None
-    numerics: None = None
+    problem: ProblemSection | None = None  #: what was asked
+    chip: ChipSection | None = None  #: where
+    kernel: KernelSection | None = None  #: how
+    count: Count | None = None  #: counted
+    prediction: Prediction | None = None  #: predicted
+    advice: tuple[Advice, ...] | None = (
+        None  #: predicted; null where it was not asked for, empty where nothing is to gain
+    )
+    emulation: None = None  #: filled by a later command
+    measurement: Measurement | None = None  #: measured
+    verdict: None = None  #: filled by a later command
+    systolic: None = None  #: filled by a later command
+    numerics: None = None  #: filled by a later command
 
     def to_json(self) -> str:
         """The Record as one line of JSON with every key."""
