@@ -32,8 +32,8 @@ class ProblemSection(Section):
     epilogue: str  #: steps applied to each output, joined by `+`; empty when there are none
     scale: str  #: block scales as `format/block`, empty when there are none
     structure: str  #: what is known of A: general, triangular, symmetric, banded or sparse_2_4
-    lower_band: int = 0  #: diagonals below and above the main one, of a banded A
-    upper_band: int = 0
+    lower_band: int = 0  #: diagonals below the main one, of a banded A
+    upper_band: int = 0  #: above it
 
 
 class LevelFigures(Section):
@@ -93,7 +93,7 @@ class Count(Section):
     padded_flop: int  #: flop that the tiles execute, out-of-range elements included
     programs: int  #: thread blocks launched
     load_requests: int = 0  #: warps' load requests with at least one lane in range
-    store_requests: int = 0
+    store_requests: int = 0  #: the same of stores
     workspace_bytes: int = 0  #: partial results of split_k, one way; in both loads and stores above
 
 
@@ -170,9 +170,7 @@ class Record(Section):
     kernel: KernelSection | None = None  #: how
     count: Count | None = None  #: counted
     prediction: Prediction | None = None  #: predicted
-    advice: tuple[Advice, ...] | None = (
-        None  #: predicted; null where it was not asked for, empty where nothing is to gain
-    )
+    advice: tuple[Advice, ...] | None = None  #: predicted; null where not asked for, empty where nothing is to gain
     emulation: None = None  #: filled by a later command
     measurement: Measurement | None = None  #: measured
     verdict: None = None  #: filled by a later command
