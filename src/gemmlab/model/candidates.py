@@ -1,0 +1,93 @@
+"""The tilings that a vendor's library would choose from, and the best of them for one multiplication."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gemmlab.chips import Chip
+from gemmlab.model.constants import Constants
+from gemmlab.model.pairs import Machine, Pairs, machine_of, pairs_of
+from gemmlab.model.road import vector_elements
+from gemmlab.model.time import ALL, Effects, Times, times
+from gemmlab.problem import Gemm
+from gemmlab.record import unknown_name
+
+SIDES_M = (16, 32, 64, 128, 192, 256)
+SIDES_N = (16, 32, 64, 128, 192, 256)
+SPLITS = (1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128)
+LARGEST_TILE = 128 * 256  # float32 accumulators of one program: half of an SM's registers
+SMALLEST_LONG_SIDE = 64
+STEP_BYTES = 128  # of k a step: one swizzled row of shared memory
+
+
+class Tiling(NamedTuple):
+    """One candidate."""
+
+    block_m: int
+    block_n: int
+    split_k: int
+
+
+TILINGS = tuple(
+    Tiling(block_m, block_n, split)
+    for block_m in SIDES_M
+    for block_n in SIDES_N
+    if block_m * block_n <= LARGEST_TILE and max(block_m, block_n) >= SMALLEST_LONG_SIDE
+    for split in SPLITS
+)
+
+
+def candidate_pairs(problem: Gemm, machine: Machine) -> Pairs:
+    """The problem under every candidate tiling."""
+    table = np.array(TILINGS, dtype=np.float64)
+    block_m, block_n, split = table.T
+    paired = machine.clusters and not machine.vector
+    return pairs_of(
+        problem.m,
+        problem.n,
+        problem.k,
+        block_m,
+        block_n,
+        a_format=problem.a_format,
+        b_format=problem.b_format,
+        d_format=problem.d_format,
+        block_k=step_of(problem, machine),
+        split_k=split,
+        cluster=np.where((block_m >= 128) & (block_n >= 128) & paired, 2.0, 1.0),
+        batch=problem.batch,
+        vector=vector_elements(problem),
+    )
+
+
+def step_of(problem: Gemm, machine: Machine) -> int:
+    """k of one step: 128 bytes for matrix units, 8 elements for ordinary kernels."""
+    from gemmlab.formats import bits_of
+
+    return 8 if machine.vector else STEP_BYTES * 8 // bits_of(problem.a_format)
+
+
+class Best(NamedTuple):
+    """The fastest candidate and its parts."""
+
+    tiling: Tiling
+    time_s: float
+    times: Times  #: of all candidates
+    index: int
+
+
+def best_tiling(problem: Gemm, chip: Chip, constants: Constants, effects: Effects = ALL) -> Best:
+    """The candidate that the model predicts to be fastest; among equals the one with fewer splits, then the larger tile.
+
+    Raises GemmlabError where the chip does not compute in the problem's format.
+    """
+    machine = machine_of(chip, problem.a_format)
+    if machine is None:
+        raise unknown_name(f"format on {chip.name}", problem.a_format, chip.peaks)
+    found = times(candidate_pairs(problem, machine), machine, constants, effects)
+    allowed = np.array([tiling.split_k <= max(1, problem.k // step_of(problem, machine)) for tiling in TILINGS])
+    total = np.where(allowed, found.total, np.inf)
+    near = np.flatnonzero(total <= total.min() * 1.002)
+    index = int(min(near, key=lambda i: (TILINGS[i].split_k, -TILINGS[i].block_m * TILINGS[i].block_n)))
+    return Best(TILINGS[index], float(found.total[index]), found, index)
