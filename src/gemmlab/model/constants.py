@@ -25,7 +25,7 @@ class Constants(msgspec.Struct, frozen=True, kw_only=True):
     launch_s: float = 4.5e-6  #: from a launch to the first load, and from the last store to the end
     reduce_s: float = 2.0e-6  #: a second pass over split-k's partial results, beside its bytes
     dirty_share: float = 0.43  #: of L2 that earlier work left dirty and that must be written before new lines fit
-    scalar_cycles: float = 9.0  #: of a warp's element-wise load, its address and its store to shared memory
+    scalar_cycles: float = 10.0  #: of a warp's element-wise load, its address and its store to shared memory
     feed_norm: float = 6.0  #: how sharply the slowest of arithmetic, L2 and shared memory decides within an SM
     overlap_norm: float = 4.0  #: the same between an SM's work and DRAM
     jitter: float = 0.22  #: standard deviation of a 64-wide k-step's time, relative (traffic through L2)

@@ -1,0 +1,52 @@
+"""The predicted time as a sum of named causes: the model run again and again, one effect more each time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from gemmlab.model.time import ALL, Effects
+from gemmlab.record import Term
+
+
+class Cause(NamedTuple):
+    """One step of the waterfall."""
+
+    name: str
+    effects: tuple[str, ...]
+    why: str
+
+
+CAUSES = (
+    Cause("re-read traffic", ("traffic",), "DRAM bytes beyond each matrix once"),
+    Cause("ragged tiles", ("padding",), "tiles and k-steps that stick out of the matrices, and instructions' least sides"),
+    Cause("idle in the last wave", ("waves",), "the busiest SM has a whole tile more than the average"),
+    Cause("feeding the arithmetic", ("feeding",), "L2 and shared memory hand tiles this size on too slowly"),
+    Cause("alignment", ("alignment",), "rows leave multiples of 16 bytes: element-wise loads, no asynchronous copies"),
+    Cause("peak not held", ("clock",), "power limit and issue: the clock under load is below the data sheet's"),
+    Cause("pipeline fill", ("fill",), "each program fills and drains its pipeline"),
+    Cause("DRAM below data sheet", ("dram",), "what streaming reaches, and how much few SMs can draw"),
+    Cause("cold cache", ("leftovers",), "lines that earlier work left dirty are written back first"),
+    Cause("imperfect overlap", ("overlap",), "arithmetic and DRAM do not hide each other wholly"),
+    Cause("split-k reduction", ("reduction",), "partial results are written, read and added"),
+    Cause("launch", ("launch",), "from the launch to the first load and from the last store to the end"),
+)
+NOTHING = Effects(*(False for _ in Effects._fields))
+
+
+def waterfall(time_with: Callable[[Effects], float], floor: str) -> tuple[Term, ...]:
+    """Terms that add up to `time_with(ALL)`: the floor first, then each cause's addition, causes of nothing left out.
+
+    `time_with` gives seconds under some effects; `floor` names what the floor is made of. What an effect takes away
+    because an earlier one hid it is added to that effect, so every term is at least zero.
+    """
+    effects = NOTHING
+    reached = time_with(effects)
+    terms = [Term(cause=floor, time_s=reached, why="the larger of arithmetic and each matrix once, at the data sheet's rates")]
+    for cause in CAUSES:
+        effects = effects._replace(**dict.fromkeys(cause.effects, True))
+        here = time_with(effects)
+        terms.append(Term(cause=cause.name, time_s=here - reached, why=cause.why))
+        reached = here
+    assert effects == ALL
+    return tuple(term for term in terms if abs(term.time_s) > 1e-12 * reached)
