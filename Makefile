@@ -1,34 +1,42 @@
-# make demo: the main job on real input; make test: everything. Both build the environment the first time.
-PYTHON ?= python3
+# make demo: the main job on real input. make test: every test. Both build .venv the first time, and only then.
 VENV := .venv
-BIN := $(VENV)/bin
+RUN := $(VENV)/bin/python -m
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint types contract clean
+.PHONY: demo test lint types contract wheel docs check clean moved
 
 demo: $(READY)
 	@mkdir -p build
-	@$(BIN)/gemmlab explain 4096 50257 768 --format bfloat16 --chip h100-sxm --html build/demo.html --plot build/roofline.svg
+	@$(RUN) gemmlab explain 4096 50257 768 --format bfloat16 --chip h100-sxm --html build/demo.html --plot build/roofline.svg
 
 test: $(READY)
-	@$(BIN)/pytest -n auto
+	@$(RUN) pytest -n auto
 
 lint: $(READY)
-	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	@$(RUN) ruff check . && $(RUN) ruff format --check .
 
 types: $(READY)
-	@$(BIN)/mypy
+	@$(RUN) mypy
 
 contract: $(READY)
-	@$(BIN)/lint-imports
+	@$(VENV)/bin/lint-imports
 
-# The stamp is remade only when the project's own description changes, so a second `make test` starts at once.
-$(READY): pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit("gemmlab needs Python 3.11 or newer; try: make PYTHON=python3.12") if sys.version_info < (3, 11) else None'
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
-	@touch $(READY)
+# A wheel built and tried where nothing else is installed.
+wheel: $(READY)
+	@tools/try-wheel $(VENV)/bin/python
+
+# Rewrite every figure, picture and output in README.md and docs/.
+docs: $(READY)
+	@$(VENV)/bin/python docs/update.py
+
+check: test lint types contract wheel
+
+# The stamp keeps the folder it was made for: an environment that was moved points at files that are no longer there.
+$(READY): pyproject.toml tools/set-up $(if $(filter $(CURDIR),$(shell cat $(READY) 2>/dev/null)),,moved)
+	@tools/set-up $(VENV) "$(PYTHON)"
+	@echo "$(CURDIR)" > $(READY)
+
+moved: ;
 
 clean:
 	rm -rf $(VENV) build dist

@@ -1,0 +1,176 @@
+"""The tables that docs/update.py puts between markers, each made from what the program itself knows."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from typing import Any
+
+
+def table(heads: list[str], rows: list[list[str]]) -> str:
+    """Rows as Markdown."""
+    lines = [heads, ["---"] * len(heads), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def flags() -> str:
+    """Every flag of `explain`, by section, from the docstrings that --help shows."""
+    from gemmlab.cli import explain, options
+
+    parts = [("SOURCE, chip and measurement", documented(explain.explain))]
+    for title, kind in (
+        ("The multiplication", options.ProblemFlags),
+        ("A suite of shapes", options.SuiteFlags),
+        ("The kernel", options.KernelFlags),
+        ("The report", options.OutputFlags),
+    ):
+        words = documented(kind)
+        parts.append((title, {each.name: words[each.name] for each in fields(kind)}))
+    text = []
+    for title, words in parts:
+        rows = [[flag(name), meaning] for name, meaning in words.items()]
+        text.append(f"### {title}\n\n{table(['flag', 'meaning'], rows)}")
+    return "\n".join(text)
+
+
+def chip_flags() -> str:
+    """Every flag of `chips`."""
+    from gemmlab.cli import chips
+
+    return table(["flag", "meaning"], [[flag(name), meaning] for name, meaning in documented(chips.chips).items()])
+
+
+def flag(name: str) -> str:
+    """A parameter as it is typed."""
+    return f"`{name.upper()}`" if name in ("source", "names") else f"`--{name.replace('_', '-')}`"
+
+
+def documented(thing: Any) -> dict[str, str]:
+    """What a docstring says of each parameter or attribute."""
+    found: dict[str, str] = {}
+    name = ""
+    body = re.split(r"(?:Attributes|Parameters)\n-+\n", inspect.getdoc(thing) or "")[-1]
+    for line in body.split("\n"):
+        if line and not line.startswith(" "):
+            name = line.strip()
+            found[name] = ""
+        elif name:
+            found[name] = f"{found[name]} {line.strip()}".strip()
+    return found
+
+
+def record() -> str:
+    """Every field of a Record, from the comments beside them."""
+    from gemmlab.record import sections
+
+    parts = [("The Record itself", sections.Record)]
+    named = {
+        "problem": sections.ProblemSection,
+        "chip": sections.ChipSection,
+        "chip.levels[]": sections.LevelFigures,
+        "kernel": sections.KernelSection,
+        "count": sections.Count,
+        "prediction": sections.Prediction,
+        "prediction.levels[]": sections.LevelPrediction,
+        "prediction.terms[]": sections.Term,
+        "advice[]": sections.Advice,
+        "measurement": sections.Measurement,
+    }
+    text = []
+    for title, kind in [*parts, *((f"`{name}`", kind) for name, kind in named.items())]:
+        rows = [[f"`{name}`", shown, unit(name), meaning] for name, shown, meaning in commented(kind)]
+        about = inspect.getdoc(kind).split("\n")[0]
+        text.append(f"### {title}\n\n{about}\n\n{table(['field', 'type', 'unit', 'meaning'], rows)}")
+    return "\n".join(text)
+
+
+def commented(kind: type) -> Iterator[tuple[str, str, str]]:
+    """Name, type and comment of each field of a class."""
+    for line in inspect.getsource(kind).split("\n"):
+        found = re.fullmatch(r"    (\w+): (.+?)(?: = [^#]*?)?\s*(?:#: (.*))?", line)
+        if found:
+            yield found[1], json_type(found[2]), found[3] or ""
+
+
+def json_type(annotation: str) -> str:
+    """A Python type as JSON has it."""
+    words = {"int": "integer", "float": "number", "str": "text", "bool": "true or false", "None": "null"}
+    kind, _, other = annotation.partition(" | ")
+    if kind.startswith("tuple"):
+        kind = "list"
+    elif kind.startswith("dict"):
+        kind = "object"
+    shown = words.get(kind, "object" if kind[0].isupper() else kind)
+    return f"{shown} or null" if other and shown != "null" else shown
+
+
+#: the unit that a field's name ends with
+UNITS = (
+    ("flop_per_byte", "FLOP/byte"),
+    ("bytes_per_s", "bytes/s"),
+    ("flop_per_s", "FLOP/s"),
+    ("elements", "elements"),
+    ("sectors_requested", "32-byte sectors"),
+    ("store_sectors", "32-byte sectors"),
+    ("_bytes", "bytes"),
+    ("bytes_low", "bytes"),
+    ("bytes_high", "bytes"),
+    ("lower_bounds", "bytes"),
+    ("time_s", "s"),
+    ("time_s_low", "s"),
+    ("time_s_high", "s"),
+    ("_hz", "Hz"),
+    ("_j", "J"),
+    ("flop", "FLOP"),
+)
+ELEMENTS = {"m", "n", "k", "lda", "ldb", "ldc", "block_m", "block_n", "block_k"}
+
+
+def unit(name: str) -> str:
+    """The unit of a field."""
+    if name in ELEMENTS:
+        return "elements"
+    return next((unit for end, unit in UNITS if name.endswith(end) or name == end.strip("_")), "")
+
+
+def suites() -> str:
+    """Every suite, what it holds, what may be chosen, and where it comes from."""
+    from gemmlab.problem import suite
+    from gemmlab.problem.suites.catalogue import catalogue
+
+    rows = []
+    for each in catalogue().values():
+        choices = " ".join(f"`--{name}`" for name in each.parameters)
+        rows.append([f"`{each.name}`", str(len(suite(each.name))), each.about, choices, each.source])
+    return table(["suite", "shapes", "what", "may be chosen", "source"], rows)
+
+
+def kernels() -> str:
+    """The catalogue of kernels."""
+    from gemmlab.kernels import KERNELS, Kernel
+
+    about = dict(re.findall(r"^ +(\w+): (.+)$", Kernel.__doc__ or "", re.MULTILINE))
+    rows = [
+        [f"`{each.name}`", f"{each.block_m}x{each.block_n}x{each.block_k}", str(each.stages), about[each.family]]
+        for each in KERNELS.values()
+    ]
+    return table(["kernel", "tile of 16-bit or float32 operands", "stages", "how"], rows)
+
+
+def formats() -> str:
+    """The number formats."""
+    from gemmlab.formats import bits_of, names
+
+    return table(["format", "bits in memory"], [[f"`{name}`", str(bits_of(name))] for name in names()])
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "flags of explain": flags,
+    "flags of chips": chip_flags,
+    "fields of the Record": record,
+    "suites": suites,
+    "kernels": kernels,
+    "formats": formats,
+}

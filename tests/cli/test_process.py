@@ -1,0 +1,83 @@
+"""The program as a process: what it loads, how it ends, what a pipe sees."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+SHAPE = ("explain", "512", "384", "256", "--format", "float16")
+HEAVY = ("torch", "numba", "matplotlib", "pandas", "scipy")
+
+
+def gemmlab(*words, **more):
+    """Run `python -m gemmlab WORDS`."""
+    more.setdefault("stdout", subprocess.PIPE)
+    return subprocess.run([sys.executable, "-m", "gemmlab", *words], stderr=subprocess.PIPE, check=False, **more)
+
+
+def loaded_by(code):
+    """The modules that are loaded once the code has run."""
+    script = f"import json, sys\n{code}\nprint(json.dumps(sorted(sys.modules)), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+def test_import_loads_nothing_but_itself():
+    loaded = loaded_by("import gemmlab")
+    assert [name for name in loaded if name.startswith("gemmlab")] == ["gemmlab"]
+    assert not loaded & {"numpy", "msgspec", "cyclopts", *HEAVY}
+
+
+@pytest.mark.parametrize("flags", [(), ("--json",), ("--html", os.devnull, "--plot", os.devnull)])
+def test_explain_loads_nothing_heavy(flags):
+    loaded = loaded_by(f"from gemmlab.cli import main\nassert main({[*SHAPE, *flags]!r}) == 0")
+    assert not loaded & {*HEAVY, "rich"}
+    assert "gemmlab.experiment" in loaded
+
+
+def test_status_and_streams():
+    fine, bad = gemmlab(*SHAPE, "--json", "--no-advice"), gemmlab("explain", "0", "1", "1")
+    assert (fine.returncode, fine.stderr) == (0, b"")
+    assert json.loads(fine.stdout)["problem"]["m"] == 512
+    assert (bad.returncode, bad.stdout) == (2, b"")
+    assert bad.stderr.startswith(b"error: m=0")
+
+
+def test_version_and_help():
+    assert gemmlab("--version").returncode == 0
+    told = gemmlab("--help").stdout.decode()
+    assert "explain" in told
+    assert "chips" in told
+    for verb in ("run", "emulate", "numerics", "systolic", "report", "lab"):  # no verb before it does something
+        assert gemmlab(verb, "--help").returncode == 2
+    assert "--split-k" in gemmlab("explain", "--help").stdout.decode()
+
+
+def test_a_closed_pipe_is_quiet():
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = gemmlab("chips", stdout=writer)
+    os.close(writer)
+    assert done.stderr == b""
+
+
+def test_a_narrow_ascii_terminal():
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "40"}
+    done = gemmlab(*SHAPE, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.isascii()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for another process")
+def test_an_interrupt_is_status_130():
+    words = [sys.executable, "-m", "gemmlab", "explain", "--suite", "stream-k", "--count", "100000"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        time.sleep(2.0)
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=20)
+    assert running.returncode == 130
+    assert b"Traceback" not in err
