@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from gemmlab.chips import Chip
+from gemmlab.formats import bits_of
 from gemmlab.model.constants import Constants
 from gemmlab.model.pairs import Machine, Pairs, machine_of, pairs_of
 from gemmlab.model.road import vector_elements
 from gemmlab.model.time import ALL, Effects, Times, times
 from gemmlab.problem import Gemm
-from gemmlab.record import unknown_name
 
 SIDES_M = (16, 32, 64, 128, 192, 256)
 SIDES_N = (16, 32, 64, 128, 192, 256)
@@ -58,13 +58,12 @@ def candidate_pairs(problem: Gemm, machine: Machine) -> Pairs:
         cluster=np.where((block_m >= 128) & (block_n >= 128) & paired, 2.0, 1.0),
         batch=problem.batch,
         vector=vector_elements(problem),
+        work=problem.flop / (2 * problem.m * problem.n * problem.k * problem.batch),
     )
 
 
 def step_of(problem: Gemm, machine: Machine) -> int:
-    """k of one step: 128 bytes for matrix units, 8 elements for ordinary kernels."""
-    from gemmlab.formats import bits_of
-
+    """K of one step: 128 bytes for matrix units, 8 elements for ordinary kernels."""
     return 8 if machine.vector else STEP_BYTES * 8 // bits_of(problem.a_format)
 
 
@@ -83,8 +82,6 @@ def best_tiling(problem: Gemm, chip: Chip, constants: Constants, effects: Effect
     Raises GemmlabError where the chip does not compute in the problem's format.
     """
     machine = machine_of(chip, problem.a_format)
-    if machine is None:
-        raise unknown_name(f"format on {chip.name}", problem.a_format, chip.peaks)
     found = times(candidate_pairs(problem, machine), machine, constants, effects)
     allowed = np.array([tiling.split_k <= max(1, problem.k // step_of(problem, machine)) for tiling in TILINGS])
     total = np.where(allowed, found.total, np.inf)

@@ -10,7 +10,9 @@ from gemmlab.chips import Chip
 class Constants(msgspec.Struct, frozen=True, kw_only=True):
     """What a data sheet cannot say. Shares are of the data sheet's figure."""
 
-    dram_share: float = 0.90  #: of DRAM bandwidth that streaming reaches: 0.85-0.93 on V100, A100, H100 (BabelStream, copy)
+    dram_share: float = (
+        0.90  #: of DRAM bandwidth that streaming reaches: 0.85-0.93 on V100, A100, H100 (BabelStream, copy)
+    )
     dram_per_sm_share: float = 1.6  #: what one SM can draw, times its even share: about 60 % of them saturate DRAM
     l2_share: float = 0.75  #: of L2 bandwidth that tile loads reach
     tensor_sustained: float = 0.72  #: of the peak that runs of milliseconds hold under the power limit, random data
@@ -20,7 +22,9 @@ class Constants(msgspec.Struct, frozen=True, kw_only=True):
     burst: dict[str, float] = {}
     rest_s: float = 75e-6  #: idle or memory-bound time between launches, as a benchmark's cache flush leaves it
     clock_gain: float = 0.4  #: how the clock answers to idle time: power goes with about clock**2.5 near the limit
-    tensor_fill_bytes: float = 96.0  #: of k that a program loses to filling and draining its pipeline, overlapped or not
+    tensor_fill_bytes: float = (
+        96.0  #: of k that a program loses to filling and draining its pipeline, overlapped or not
+    )
     vector_fill_k: float = 40.0  #: the same for ordinary kernels, in elements of k
     launch_s: float = 4.5e-6  #: from a launch to the first load, and from the last store to the end
     reduce_s: float = 2.0e-6  #: a second pass over split-k's partial results, beside its bytes

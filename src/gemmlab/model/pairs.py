@@ -9,10 +9,27 @@ from numpy.typing import ArrayLike, NDArray
 
 from gemmlab.chips import Chip
 from gemmlab.formats import bits_of
+from gemmlab.record import unknown_name
 
 Values = NDArray[np.float64]
 SHARED_BYTES_PER_CLOCK = 128.0  # of one SM: 32 banks of 4 bytes
 L2_BYTES_PER_CLOCK_PER_SM = 64.0  # the port of one SM
+GENERIC_LOOP_FLOP_PER_CLOCK = 2 / 3  # one multiply-add every three cycles: convert, multiply-add, convert back
+WIDER: dict[str, tuple[str, ...]] = {
+    "float4_e2m1fn": ("float8_e4m3fn", "float16", "bfloat16", "float32"),
+    "float6_e2m3fn": ("float8_e4m3fn", "float16", "bfloat16", "float32"),
+    "float6_e3m2fn": ("float8_e5m2", "float8_e4m3fn", "float16", "bfloat16", "float32"),
+    "float8_e4m3fn": ("float8_e4m3fnuz", "float16", "bfloat16", "float32"),
+    "float8_e4m3fnuz": ("float8_e4m3fn", "float16", "bfloat16", "float32"),
+    "float8_e5m2": ("float8_e4m3fn", "float16", "bfloat16", "float32"),
+    "float8_e5m2fnuz": ("float8_e4m3fnuz", "float16", "bfloat16", "float32"),
+    "float16": ("float32",),
+    "bfloat16": ("float32",),
+    "tfloat32": ("float32",),
+    "int4": ("int8", "float16", "float32"),
+    "int8": ("float16", "float32"),
+    "float32": ("float64",),
+}
 ROAD_BYTES = 16.0  # the fast road: rows and base addresses at multiples of this
 
 
@@ -51,13 +68,36 @@ class Pairs(NamedTuple):
     a_bytes: Values
     b_bytes: Values
     d_bytes: Values
+    thread_m: Values  #: outputs of one thread along m; ordinary kernels
+    thread_n: Values
+    issue: Values  #: cycles of an SM's load unit for one k of one tile, where threads load element by element
+    work: Values  #: share of the m*n*k products that the structure needs
 
 
-def machine_of(chip: Chip, format_name: str) -> Machine | None:
-    """The chip computing in that format, or None where it does not."""
-    peak = chip.peaks.get(format_name)
-    if peak is None:
-        return None
+def stand_in(chip: Chip, format_name: str) -> str | None:
+    """The format that the chip computes in when asked for `format_name`: itself, else the first wider one it has."""
+    for name in (format_name, *WIDER.get(format_name, ())):
+        if name in chip.peaks:
+            return name
+    return None
+
+
+def machine_of(chip: Chip, format_name: str) -> Machine:
+    """The chip computing in that format, or in a wider one that stands in for it.
+
+    A CPU without instructions for a narrow float runs a library's generic loop: each multiply-add converts both operands
+    and the sum, one element at a time. Raises GemmlabError where nothing can stand in.
+    """
+    used = stand_in(chip, format_name)
+    if used is None:
+        raise unknown_name(f"format on {chip.name}", format_name, chip.peaks)
+    peak = chip.peaks[used]
+    generic = chip.kind == "cpu" and used != format_name
+    per_clock = (
+        GENERIC_LOOP_FLOP_PER_CLOCK
+        if generic
+        else float(peak.flop_per_s) / int(chip.sm_count) / float(peak.clock_hz or chip.clock_hz)
+    )
     dram, l2 = chip.level("dram"), chip.level("l2")
     clock = float(peak.clock_hz or chip.clock_hz)
     sms = int(chip.sm_count)
@@ -65,8 +105,8 @@ def machine_of(chip: Chip, format_name: str) -> Machine | None:
     return Machine(
         sms=sms,
         clock_hz=clock,
-        flop_per_clock=float(peak.flop_per_s) / sms / clock,
-        peak_flop_per_s=float(peak.flop_per_s),
+        flop_per_clock=per_clock,
+        peak_flop_per_s=per_clock * sms * clock,
         vector=peak.unit == "vector",
         wide="wgmma" in chip.features or "tensor_memory" in chip.features,
         clusters="clusters" in chip.features,
@@ -74,7 +114,7 @@ def machine_of(chip: Chip, format_name: str) -> Machine | None:
         l2_bytes_per_s=float(l2.bandwidth_bytes_per_s) if l2 else sms * clock * L2_BYTES_PER_CLOCK_PER_SM,
         l2_bytes=float(l2.capacity_bytes) if l2 else 1.0,
         l2_partitions=2 if "l2_partitions" in chip.features else 1,
-        format_name=format_name,
+        format_name=used,
     )
 
 
@@ -95,6 +135,10 @@ def pairs_of(
     resident: ArrayLike = 1,
     batch: ArrayLike = 1,
     vector: ArrayLike | None = None,
+    thread_m: ArrayLike = 8,
+    thread_n: ArrayLike = 8,
+    issue: ArrayLike = 0,
+    work: ArrayLike = 1,
 ) -> Pairs:
     """Broadcast sizes and tilings to arrays of one length; formats by name.
 
@@ -105,6 +149,6 @@ def pairs_of(
     d_bytes = bits_of(d_format or a_format) / 8
     wide = ROAD_BYTES / a_bytes if vector is None else vector
     columns = (m, n, k, batch, block_m, block_n, block_k, split_k, group_m, cluster, resident, wide, a_bytes, b_bytes,
-               d_bytes)  # fmt: skip
+               d_bytes, thread_m, thread_n, issue, work)  # fmt: skip
     arrays = np.broadcast_arrays(*(np.asarray(column, dtype=np.float64) for column in columns))
     return Pairs(*(np.atleast_1d(array) for array in arrays))

@@ -22,7 +22,6 @@ from gemmlab.model.wave_traffic import Launch, wave_reads
 
 WARPGROUP_ROWS = 64.0  # of one wgmma: B's tile is read from shared memory once for each 64 rows
 WARP_TILE = 64.0  # mma.sync kernels: each warp reads its own part of both tiles
-MICRO_TILE = 8.0  # ordinary kernels: outputs of one thread along each side
 BROADCAST = 2.0  # lanes of a warp that read the same word of shared memory are served at once
 POWER_NORM = 8.0
 
@@ -68,11 +67,12 @@ def cycles_per_k(pairs: Pairs, machine: Machine, constants: Constants, effects: 
     if not effects.padding:
         cycles = 2 * pairs.block_m * pairs.block_n / machine.flop_per_clock
     if effects.feeding:
-        loaded = (pairs.block_m * pairs.a_bytes + pairs.block_n * pairs.b_bytes / pairs.cluster)
+        loaded = pairs.block_m * pairs.a_bytes + pairs.block_n * pairs.b_bytes / pairs.cluster
         port = constants.l2_share * machine.l2_bytes_per_s / machine.clock_hz / active
         l2 = loaded / np.minimum(L2_BYTES_PER_CLOCK_PER_SM, port)
         norm = constants.feed_norm
-        cycles = (cycles**norm + l2**norm + shared_cycles(pairs, machine, large, small) ** norm) ** (1 / norm)
+        shared = np.maximum(shared_cycles(pairs, machine, large, small), pairs.issue)
+        cycles = (cycles**norm + l2**norm + shared**norm) ** (1 / norm)
     if effects.alignment:
         slow = pairs.vector * pairs.a_bytes < ROAD_BYTES
         elements = (pairs.block_m + pairs.block_n) / 32 / pairs.vector
@@ -83,7 +83,7 @@ def cycles_per_k(pairs: Pairs, machine: Machine, constants: Constants, effects: 
 def shared_cycles(pairs: Pairs, machine: Machine, large: Values, small: Values) -> Values:
     """Cycles that shared memory needs to hand one k of both tiles to the arithmetic."""
     if machine.vector:
-        read = 2 * pairs.block_m * pairs.block_n / MICRO_TILE / BROADCAST
+        read = pairs.block_m * pairs.block_n * (1 / pairs.thread_m + 1 / pairs.thread_n) / BROADCAST
     elif machine.wide:
         read = large + small * np.ceil(large / WARPGROUP_ROWS)
     else:
@@ -97,40 +97,47 @@ def times(
     constants: Constants,
     effects: Effects = ALL,
     dram_reads: Values | None = None,
+    together: bool = False,
 ) -> Times:
-    """Predicted time of each pair; `dram_reads` replaces the closed form of the DRAM reads where given."""
+    """Predicted time of each pair; `dram_reads` replaces the closed form of the DRAM reads where given.
+
+    `together`: all pairs are members of one launch, and the result is one time.
+    """
     tiles = pairs.m * pairs.n / (pairs.block_m * pairs.block_n)
     if effects.padding:
         tiles = np.ceil(pairs.m / pairs.block_m) * np.ceil(pairs.n / pairs.block_n)
     programs = tiles * pairs.split_k * pairs.batch
-    active = np.clip(np.ceil(programs), 1.0, machine.sms)
+    launched = np.full_like(programs, programs.sum()) if together else programs
+    active = np.clip(np.ceil(launched), 1.0, machine.sms)
     rounds = programs / machine.sms
     if effects.waves:
-        rounds = np.ceil(programs / machine.sms)
+        rounds = rounds * np.ceil(launched / machine.sms) / (launched / machine.sms)
     k = pairs.k / pairs.split_k
     if effects.padding:
         k = np.ceil(k / pairs.block_k) * pairs.block_k
     if effects.fill:
         k = k + (constants.vector_fill_k if machine.vector else constants.tensor_fill_bytes / pairs.a_bytes)
-    sm = rounds * k * cycles_per_k(pairs, machine, constants, effects, active) / machine.clock_hz
+    sm = pairs.work * rounds * k * cycles_per_k(pairs, machine, constants, effects, active) / machine.clock_hz
 
     once = pairs.batch * (pairs.m * pairs.k * pairs.a_bytes + pairs.k * pairs.n * pairs.b_bytes)
     reads = once
     if effects.traffic:
         reads = closed_reads(pairs, machine) if dram_reads is None else dram_reads
     dram = dram_seconds(pairs, machine, constants, effects, reads, active)
+    flop = 2 * pairs.m * pairs.n * pairs.k * pairs.batch * pairs.work
+    if together:
+        sm, dram, reads, flop, rounds = (value.sum(keepdims=True) for value in (sm, dram, reads, flop, rounds))
 
     norm = constants.overlap_norm
     total = (sm**norm + dram**norm) ** (1 / norm) if effects.overlap else np.maximum(sm, dram)
-    flop = 2 * pairs.m * pairs.n * pairs.k * pairs.batch
     power = flop / machine.peak_flop_per_s
     if effects.clock:
         power = power / held_share(total, machine, constants)
         total = (total**POWER_NORM + power**POWER_NORM) ** (1 / POWER_NORM)
     if effects.reduction:
         partials = 4 * pairs.m * pairs.n * pairs.batch * pairs.split_k
-        extra = constants.reduce_s + 2 * partials / machine.l2_bytes_per_s
-        total = total + np.where(pairs.split_k > 1, extra, 0.0)
+        extra = np.where(pairs.split_k > 1, constants.reduce_s + 2 * partials / machine.l2_bytes_per_s, 0.0)
+        total = total + (extra.sum(keepdims=True) if together else extra)
     if effects.launch:
         total = total + constants.launch_s
     return Times(total, sm, dram, power, reads, rounds)

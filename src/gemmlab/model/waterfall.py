@@ -19,7 +19,9 @@ class Cause(NamedTuple):
 
 CAUSES = (
     Cause("re-read traffic", ("traffic",), "DRAM bytes beyond each matrix once"),
-    Cause("ragged tiles", ("padding",), "tiles and k-steps that stick out of the matrices, and instructions' least sides"),
+    Cause(
+        "ragged tiles", ("padding",), "tiles and k-steps that stick out of the matrices, and instructions' least sides"
+    ),
     Cause("idle in the last wave", ("waves",), "the busiest SM has a whole tile more than the average"),
     Cause("feeding the arithmetic", ("feeding",), "L2 and shared memory hand tiles this size on too slowly"),
     Cause("alignment", ("alignment",), "rows leave multiples of 16 bytes: element-wise loads, no asynchronous copies"),
@@ -42,7 +44,11 @@ def waterfall(time_with: Callable[[Effects], float], floor: str) -> tuple[Term, 
     """
     effects = NOTHING
     reached = time_with(effects)
-    terms = [Term(cause=floor, time_s=reached, why="the larger of arithmetic and each matrix once, at the data sheet's rates")]
+    terms = [
+        Term(
+            cause=floor, time_s=reached, why="the larger of arithmetic and each matrix once, at the data sheet's rates"
+        )
+    ]
     for cause in CAUSES:
         effects = effects._replace(**dict.fromkeys(cause.effects, True))
         here = time_with(effects)

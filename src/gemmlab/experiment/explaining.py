@@ -1,0 +1,60 @@
+"""The main job: what one multiplication moves, what bounds it, how long it takes, what to change."""
+
+from __future__ import annotations
+
+from gemmlab.chips import Chip, load
+from gemmlab.chips import section as chip_section
+from gemmlab.count import count
+from gemmlab.kernels import Kernel, default_for, get
+from gemmlab.kernels import section as kernel_section
+from gemmlab.model.predict import Outlook, predict
+from gemmlab.model.suited import suited
+from gemmlab.problem import Gemm
+from gemmlab.record import Measurement, Record
+
+
+def explain(
+    problem: Gemm,
+    chip: Chip | str = "h100-sxm",
+    kernel: Kernel | str | None = None,
+    *,
+    measured_time_s: float | None = None,
+    advice: bool = True,
+) -> Record:
+    """Count, limits, predicted time and advice of one multiplication; no hardware is used.
+
+    `chip` is a chip or its name or file. `kernel` is a kernel, or a name of the catalogue; left out, the family that suits
+    the format with the tiling predicted to be fastest, as a vendor's library would choose. `measured_time_s` is a time that
+    the user saw: the advice then says whether shape, kernel or library is to blame. Raises GemmlabError for what cannot be
+    used: unknown names, a tile that does not fit, a format that the chip cannot compute in.
+    """
+    chip = load(chip) if isinstance(chip, str) else chip
+    if kernel is None:
+        kernel = suited(problem, chip, default_for(problem))
+    elif isinstance(kernel, str):
+        kernel = get(kernel, problem=problem)
+    counted = count(problem, kernel)
+    outlook = Outlook(problem, chip, kernel)
+    prediction = predict(outlook, counted)
+    measurement = None
+    if measured_time_s is not None:
+        measurement = Measurement(
+            backend="reported",
+            time_s=measured_time_s,
+            flop_per_s=counted.flop / measured_time_s,
+            fraction_of_limit=prediction.compute_time_s / measured_time_s,
+        )
+    given = None
+    if advice:
+        from gemmlab.model.advice import advise
+
+        given = advise(outlook, measured_time_s)
+    return Record(
+        problem=problem.section(),
+        chip=chip_section(chip),
+        kernel=kernel_section(kernel, problem),
+        count=counted,
+        prediction=prediction,
+        measurement=measurement,
+        advice=given,
+    )

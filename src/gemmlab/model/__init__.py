@@ -1,0 +1,8 @@
+"""What bounds a kernel on a chip and how long it takes: traffic through L2, occupancy, waves, rooflines, time, bounds."""
+
+from gemmlab.model.bounds import lower_bounds
+from gemmlab.model.constants import GENERIC, Constants, constants_of
+from gemmlab.model.occupancy import Occupancy, occupancy
+from gemmlab.model.predict import Outlook, predict
+
+__all__ = ["GENERIC", "Constants", "Occupancy", "Outlook", "constants_of", "lower_bounds", "occupancy", "predict"]

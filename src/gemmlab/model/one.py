@@ -1,0 +1,59 @@
+"""One kernel on one problem as pairs: what the catalogue's fields mean to the time model."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gemmlab.kernels import Kernel
+from gemmlab.model.occupancy import warps_of
+from gemmlab.model.pairs import Machine, Pairs, pairs_of
+from gemmlab.model.road import vector_elements
+from gemmlab.problem import Gemm
+
+GLOBAL_REQUEST_CYCLES = (
+    1.6  # of a warp's load from global memory through L1: H200, naive 16x16, 26 cycles a k for 16 requests
+)
+SHARED_REQUEST_CYCLES = 1.0  # of a warp's conflict-free load from shared memory: 128 bytes a clock
+STAGE_CYCLES = 2.5  # of an element-wise load, its store to shared memory and the barriers around, beside the above
+
+
+def issue_cycles(kernel: Kernel) -> float:
+    """Cycles of an SM's load unit for one k of one program, where each thread loads its own two operands.
+
+    A naive thread asks L1 for both at every k; a tiled one asks shared memory, and global memory once in block_k. Other
+    families read several outputs' operands at once, and their cost is bytes, not requests.
+    """
+    warps = warps_of(kernel)
+    if kernel.family == "naive":
+        return 2 * warps * GLOBAL_REQUEST_CYCLES
+    if kernel.family == "tiled":
+        return 2 * warps * (SHARED_REQUEST_CYCLES + STAGE_CYCLES / kernel.block_k)
+    return 0.0
+
+
+def pairs_of_kernel(problem: Gemm, kernel: Kernel, machine: Machine, resident: int) -> Pairs:
+    """The members of the problem under this kernel, one pair each."""
+    members = problem.members
+    side = kernel.family in ("naive", "tiled")
+    return pairs_of(
+        [member.m for member in members],
+        [member.n for member in members],
+        [member.k for member in members],
+        kernel.block_m,
+        kernel.block_n,
+        a_format=problem.a_format,
+        b_format=problem.b_format,
+        d_format=problem.d_format,
+        block_k=max(1, kernel.block_k),
+        split_k=kernel.split_k,
+        group_m=kernel.group_m,
+        cluster=float(kernel.cluster_m * kernel.cluster_n) if machine.clusters else 1.0,
+        resident=resident,
+        batch=problem.batch,
+        # loads of these families are element-wise anyway, which `issue` counts
+        vector=np.inf if side else [vector_elements(member) for member in members],
+        thread_m=kernel.thread_m,
+        thread_n=kernel.thread_n,
+        issue=issue_cycles(kernel),
+        work=[member.flop / (2 * member.m * member.n * member.k * member.batch) for member in members],
+    )

@@ -1,0 +1,207 @@
+"""One kernel on one chip: limits at every level, DRAM traffic with its band, and the time as a waterfall."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from gemmlab.chips import Chip
+from gemmlab.formats import bits_of
+from gemmlab.kernels import Kernel
+from gemmlab.model.bounds import lower_bounds
+from gemmlab.model.constants import Constants, constants_of
+from gemmlab.model.notes import notes_on
+from gemmlab.model.occupancy import Occupancy, occupancy
+from gemmlab.model.one import pairs_of_kernel
+from gemmlab.model.pairs import Machine, Pairs, machine_of
+from gemmlab.model.time import ALL, Effects, Times, times
+from gemmlab.model.traffic import DramTraffic, dram_traffic
+from gemmlab.model.waterfall import waterfall
+from gemmlab.problem import Gemm
+from gemmlab.record import Count, LevelPrediction, Prediction
+from gemmlab.units import ceil_div
+
+LOCAL_BYTES = 8  # a spilled register is written and read once in the main loop, 4 bytes each
+
+
+class Outlook:
+    """Everything predicted of one problem, chip and kernel, worked out when asked for."""
+
+    def __init__(
+        self,
+        problem: Gemm,
+        chip: Chip,
+        kernel: Kernel,
+        constants: Constants | None = None,
+        traffic: DramTraffic | None = None,
+    ) -> None:
+        self.problem, self.chip, self.kernel = problem, chip, kernel
+        self.constants = constants or constants_of(chip)
+        self.given_traffic = traffic
+
+    @cached_property
+    def held(self) -> Occupancy:
+        """Programs on one SM."""
+        return occupancy(self.problem, self.chip, self.kernel)
+
+    @cached_property
+    def machine(self) -> Machine:
+        """The chip in this format."""
+        return machine_of(self.chip, self.problem.a_format)
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """The kernel's members."""
+        return pairs_of_kernel(self.problem, self.kernel, self.machine, self.held.programs)
+
+    @cached_property
+    def traffic(self) -> DramTraffic:
+        """DRAM bytes."""
+        if self.given_traffic is not None:
+            return self.given_traffic
+        return dram_traffic(self.problem, self.chip, self.kernel, self.held, self.constants)
+
+    def times(self, effects: Effects = ALL) -> Times:
+        """Times under some effects, DRAM reads as simulated."""
+        reads = self.traffic.read * self.reads_shares
+        return times(self.pairs, self.machine, self.constants, effects, dram_reads=reads, together=True)
+
+    @cached_property
+    def reads_shares(self) -> np.ndarray:
+        """How the reads divide among members: by their bytes of A and B."""
+        pairs = self.pairs
+        bytes_ = pairs.batch * (pairs.m * pairs.k * pairs.a_bytes + pairs.k * pairs.n * pairs.b_bytes)
+        return np.asarray(bytes_ / bytes_.sum())
+
+    @cached_property
+    def spill_factor(self) -> float:
+        """How much longer the main loop takes with registers in local memory: their traffic beside the tile's own."""
+        if not self.held.spilled:
+            return 1.0
+        kernel = self.kernel
+        spilled = self.held.spilled * self.held.warps * 32 * LOCAL_BYTES
+        step = (kernel.block_m + kernel.block_n) * max(1, kernel.block_k) * bits_of(self.problem.a_format) / 8
+        return 1.0 + spilled / step
+
+    def seconds(self, effects: Effects = ALL) -> float:
+        """Predicted time under some effects."""
+        found = float(self.times(effects).total[0])
+        return found * self.spill_factor if effects.feeding else found
+
+    @cached_property
+    def time_s(self) -> float:
+        """Predicted time."""
+        return self.seconds()
+
+
+def predict(outlook: Outlook, counted: Count) -> Prediction:
+    """The Record's `prediction`: what the kernel's traffic, limits and time will be.
+
+    Raises GemmlabError where the tile does not fit the chip or the chip has no unit for the format or a wider one.
+    """
+    problem, chip, machine, held = outlook.problem, outlook.chip, outlook.machine, outlook.held
+    traffic = outlook.traffic
+    compute = counted.flop / machine.peak_flop_per_s
+    levels = level_predictions(outlook, counted)
+    slots = machine.sms * held.programs
+    waves = counted.programs / slots
+    floor = "arithmetic at the data sheet's peak"
+    if problem.compulsory_bytes / machine.dram_bytes_per_s > compute:
+        floor = "each matrix once at the data sheet's bandwidth"
+    terms = waterfall(outlook.seconds, floor)
+    fast = chip.level("l2") or chip.level("shared")
+    bounds = lower_bounds(problem, float(fast.capacity_bytes) if fast else 1.0)
+    return Prediction(
+        time_s=outlook.time_s,
+        bound=bound_of(outlook, compute, levels, terms),
+        knee_flop_per_byte=machine.peak_flop_per_s / machine.dram_bytes_per_s,
+        compute_time_s=compute,
+        waves=waves,
+        wave_efficiency=waves / ceil_div(counted.programs, slots),
+        programs_per_sm=held.programs,
+        occupancy_limit=held.limit,
+        dram_read_bytes=traffic.read,
+        dram_write_bytes=traffic.write,
+        dram_bytes=traffic.total,
+        dram_bytes_low=traffic.low,
+        dram_bytes_high=traffic.high,
+        levels=levels,
+        terms=terms,
+        lower_bound_bytes=max(bounds["compulsory"], bounds["tight"]),
+        lower_bounds=bounds,
+        energy_j=energy(outlook, counted, levels),
+        notes=notes_on(problem, chip, outlook.kernel, machine, held),
+    )
+
+
+def level_predictions(outlook: Outlook, counted: Count) -> tuple[LevelPrediction, ...]:
+    """Each level's bytes and time at its data sheet's bandwidth, from DRAM inwards."""
+    problem, kernel = outlook.problem, outlook.kernel
+    l2 = counted.sectors_requested * 32 + counted.global_store_bytes
+    if kernel.family == "naive":  # L1 keeps what a program reads again; L2 sees its rows and columns once
+        l2 = sum(program_rows(member, kernel) for member in problem.members) + counted.global_store_bytes
+    elif outlook.machine.clusters and kernel.cluster_m * kernel.cluster_n > 1:
+        l2 = int(l2 * cluster_share(kernel))
+    size = bits_of(problem.a_format) / 8
+    carried = {
+        "dram": outlook.traffic.total,
+        "l2": float(l2),
+        "shared": float(counted.shared_load_bytes + counted.shared_store_bytes),
+        "register": counted.register_load_elements * size,
+    }
+    found = []
+    for level in outlook.chip.levels:
+        bandwidth, bytes_ = float(level.bandwidth_bytes_per_s), carried[level.name]
+        if bytes_ <= 0:
+            continue
+        found.append(
+            LevelPrediction(
+                name=level.name,
+                bytes=bytes_,
+                time_s=bytes_ / bandwidth,
+                intensity_flop_per_byte=counted.flop / bytes_,
+                knee_flop_per_byte=outlook.machine.peak_flop_per_s / bandwidth,
+            )
+        )
+    return tuple(found)
+
+
+def program_rows(member: Gemm, kernel: Kernel) -> int:
+    """Bytes of the rows of A and columns of B that all programs read, each program its own once."""
+    across, down = ceil_div(member.n, kernel.block_n), ceil_div(member.m, kernel.block_m)
+    bits = member.m * member.k * across * bits_of(member.a_format) + member.k * member.n * down * bits_of(
+        member.b_format
+    )
+    return member.batch * bits // 8
+
+
+def cluster_share(kernel: Kernel) -> float:
+    """Share of the tile loads left when a cluster's programs multicast: B's to cluster_m of them, A's to cluster_n."""
+    a, b = kernel.block_m / kernel.cluster_n, kernel.block_n / kernel.cluster_m
+    return (a + b) / (kernel.block_m + kernel.block_n)
+
+
+def bound_of(outlook: Outlook, compute: float, levels: tuple[LevelPrediction, ...], terms: tuple) -> str:  # type: ignore[type-arg]
+    """What limits the kernel: the longest of arithmetic and each level, unless one cause outside them takes most time."""
+    share = {term.cause: term.time_s / outlook.time_s for term in terms}
+    if share.get("launch", 0.0) + share.get("split-k reduction", 0.0) > 0.5:
+        return "launch"
+    if share.get("alignment", 0.0) > 0.4:
+        return "alignment"
+    if share.get("idle in the last wave", 0.0) + share.get("ragged tiles", 0.0) > 0.5:
+        return "latency"
+    found = {level.name: level.time_s for level in levels if level.name != "register"} | {"compute": compute}
+    return max(found, key=lambda name: found[name])
+
+
+def energy(outlook: Outlook, counted: Count, levels: tuple[LevelPrediction, ...]) -> float | None:
+    """Joules of arithmetic and of every level's bytes, or None where the chip's table lacks one of them."""
+    table = outlook.chip.energy
+    per_flop = table.get(f"flop.{outlook.machine.format_name}")
+    if per_flop is None or "dram_per_byte" not in table:
+        return None
+    joules = counted.flop * float(per_flop)
+    for level in levels:
+        joules += level.bytes * float(table.get(f"{level.name}_per_byte", 0.0))
+    return joules
