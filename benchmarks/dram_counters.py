@@ -37,6 +37,10 @@ TILES = {
     "half_tall": (128, 64, 64, 4, 3),
     "small": (64, 64, 64, 4, 3),
     "thin": (64, 256, 64, 8, 3),
+    # the same small tiles with other numbers of stages, so that one to seven programs fit an SM
+    **{f"small_{stages}": (64, 64, 64, 4, stages) for stages in (2, 4, 6, 8)},
+    **{f"half_tall_{stages}": (128, 64, 64, 4, stages) for stages in (2, 4, 6)},
+    **{f"half_{stages}": (64, 128, 64, 4, stages) for stages in (2, 3, 6)},
 }
 CASES = [
     # m, n, k, tile, group_m
@@ -59,6 +63,17 @@ CASES = [
     *[(16384, 16384, 16384, "wide", 8)],
     *[(8192, 8192, 8192, "square", group) for group in (1, 8)],
     *[(2048, 16384, 4096, "half", 4), (12288, 12288, 2048, "wide", 4)],
+    *[(8192, 8192, 8192, f"small_{stages}", group) for stages in (2, 4, 6, 8) for group in (1, 8)],
+    *[(6144, 6144, 6144, f"small_{stages}", 1) for stages in (2, 4, 6, 8)],
+    *[(10240, 10240, 4096, f"half_tall_{stages}", group) for stages in (2, 4, 6) for group in (1, 4)],
+    *[(12288, 12288, 2048, f"half_{stages}", group) for stages in (2, 3, 6) for group in (1, 4)],
+    *[(8192, 8192, 4096, tile, 1) for tile in ("half_2", "half_6", "half_tall_2", "half_tall_6")],
+    *[(8192, 8192, k, tile, 1) for k in (1024, 2048, 4096, 16384) for tile in ("square", "wide")],
+    *[(16384, 16384, k, "square", group) for k in (64, 512, 1024) for group in (1, 4, 16)],
+    *[(9216, 7168, 3072, tile, group) for tile in ("square", "small", "half_tall") for group in (1, 4)],
+    *[(20480, 5120, 5120, tile, group) for tile in ("square", "wide", "tall") for group in (1, 8)],
+    *[(5120, 20480, 5120, tile, group) for tile in ("square", "wide", "square_two") for group in (1, 8)],
+    *[(7168, 4096, 16384, tile, group) for tile in ("square", "tall", "half") for group in (1, 8)],
 ]
 
 

@@ -23,10 +23,10 @@ def explain(
 ) -> Record:
     """Count, limits, predicted time and advice of one multiplication; no hardware is used.
 
-    `chip` is a chip or its name or file. `kernel` is a kernel, or a name of the catalogue; left out, the family that suits
-    the format with the tiling predicted to be fastest, as a vendor's library would choose. `measured_time_s` is a time that
-    the user saw: the advice then says whether shape, kernel or library is to blame. Raises GemmlabError for what cannot be
-    used: unknown names, a tile that does not fit, a format that the chip cannot compute in.
+    `chip` is a chip or its name or file. `kernel` is a kernel, or a name of the catalogue; left out, the family that
+    suits the format with the tiling predicted to be fastest, as a vendor's library would choose. `measured_time_s` is
+    a time that the user saw: the advice then says whether shape, kernel or library is to blame. Raises GemmlabError
+    for what cannot be used: unknown names, a tile that does not fit, a format that the chip cannot compute in.
     """
     chip = load(chip) if isinstance(chip, str) else chip
     if kernel is None:

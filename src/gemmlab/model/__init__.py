@@ -1,4 +1,4 @@
-"""What bounds a kernel on a chip and how long it takes: traffic through L2, occupancy, waves, rooflines, time, bounds."""
+"""What bounds a kernel on a chip and how long it takes: occupancy, waves, traffic through L2, rooflines, time."""
 
 from gemmlab.model.bounds import lower_bounds
 from gemmlab.model.constants import GENERIC, Constants, constants_of

@@ -32,8 +32,9 @@ def three_tile_elements(multiply_adds: float, fast_elements: float) -> float:
 def lower_bounds(problem: Gemm, fast_bytes: float) -> dict[str, float]:
     """Bytes that any algorithm doing all m*n*k products moves past a memory of `fast_bytes`; not Strassen's.
 
-    `compulsory`, `tight` (with the leading term attained by a schedule that keeps the result's tile), and `hong_kung`, the
-    three-tile schedule's traffic, which is attained and within sqrt(3) of the leading term. Elements have A's size.
+    `compulsory`, `tight` (with the leading term attained by a schedule that keeps the result's tile), and
+    `hong_kung`, the three-tile schedule's traffic, which is attained and within sqrt(3) of the leading term. Elements
+    have A's size.
     """
     size = bits_of(problem.a_format) / 8
     elements = max(3.0, fast_bytes / size)

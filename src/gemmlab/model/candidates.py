@@ -73,11 +73,11 @@ class Best(NamedTuple):
     tiling: Tiling
     time_s: float
     times: Times  #: of all candidates
-    index: int
+    position: int  #: among TILINGS
 
 
 def best_tiling(problem: Gemm, chip: Chip, constants: Constants, effects: Effects = ALL) -> Best:
-    """The candidate that the model predicts to be fastest; among equals the one with fewer splits, then the larger tile.
+    """The candidate that the model predicts to be fastest; among equals fewer splits, then the larger tile.
 
     Raises GemmlabError where the chip does not compute in the problem's format.
     """

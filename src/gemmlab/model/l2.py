@@ -50,8 +50,9 @@ def hit_probability(ways: int) -> NDArray[np.float64]:
 class Halves:
     """Stack distances in each partition: how many bytes were touched since a piece was touched last.
 
-    Time is counted in batches of touches. `recent[h, t]` is how many bytes of partition h were touched last in batch t, so
-    the bytes newer than batch t are the sum behind it: exact LRU at the resolution of a batch, in a few array operations.
+    Time is counted in batches of touches. `recent[h, t]` is how many bytes of partition h were touched last in batch
+    t, so the bytes newer than batch t are the sum behind it: exact LRU at the resolution of a batch, in a few array
+    operations.
     """
 
     def __init__(self, pieces: int, batches: int, cache: Cache) -> None:
@@ -90,8 +91,8 @@ class Halves:
 def dram_misses(events: Events, cache: Cache, batch_size: int) -> Misses:
     """DRAM reads of the touches, and how much of D stays in L2.
 
-    Each piece lies by halves in both partitions. A touch looks into the SM's own partition; what is at home in the other
-    one, and has no copy here, is asked for there, and a copy stays here. Stores go home and leave a copy too.
+    Each piece lies by halves in both partitions. A touch looks into the SM's own partition; what is at home in the
+    other one, and has no copy here, is asked for there, and a copy stays here. Stores go home and leave a copy too.
     """
     parts, pieces = cache.partitions, len(events.bytes)
     batches = -(-len(events.a) // batch_size)

@@ -32,9 +32,10 @@ def warps_of(kernel: Kernel) -> int:
 def occupancy(problem: Gemm, chip: Chip, kernel: Kernel) -> Occupancy:
     """Programs of the kernel that one SM of the chip holds at once.
 
-    Registers are given to warps in units of 256, shared memory to programs with 1 KiB beside what they ask for (CUDA C++
-    Programming Guide, technical specifications per compute capability). Registers past the thread's limit spill. A chip
-    without such limits (a CPU core, a TPU's matrix unit) holds one. Raises GemmlabError where not even one fits.
+    Registers are given to warps in units of 256, shared memory to programs with 1 KiB beside what they ask for (CUDA
+    C++ Programming Guide, technical specifications per compute capability). Registers past the thread's limit spill.
+    A chip without such limits (a CPU core, a TPU's matrix unit) holds one. Raises GemmlabError where not even one
+    fits.
     """
     limits = chip.limits
     needed = kernel.registers or registers_needed(kernel, problem)

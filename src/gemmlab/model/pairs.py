@@ -85,8 +85,8 @@ def stand_in(chip: Chip, format_name: str) -> str | None:
 def machine_of(chip: Chip, format_name: str) -> Machine:
     """The chip computing in that format, or in a wider one that stands in for it.
 
-    A CPU without instructions for a narrow float runs a library's generic loop: each multiply-add converts both operands
-    and the sum, one element at a time. Raises GemmlabError where nothing can stand in.
+    A CPU without instructions for a narrow float runs a library's generic loop: each multiply-add converts both
+    operands and the sum, one element at a time. Raises GemmlabError where nothing can stand in.
     """
     used = stand_in(chip, format_name)
     if used is None:

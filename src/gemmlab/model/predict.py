@@ -19,7 +19,7 @@ from gemmlab.model.time import ALL, Effects, Times, times
 from gemmlab.model.traffic import DramTraffic, dram_traffic
 from gemmlab.model.waterfall import waterfall
 from gemmlab.problem import Gemm
-from gemmlab.record import Count, LevelPrediction, Prediction
+from gemmlab.record import Count, LevelPrediction, Prediction, Term
 from gemmlab.units import ceil_div
 
 LOCAL_BYTES = 8  # a spilled register is written and read once in the main loop, 4 bytes each
@@ -182,8 +182,8 @@ def cluster_share(kernel: Kernel) -> float:
     return (a + b) / (kernel.block_m + kernel.block_n)
 
 
-def bound_of(outlook: Outlook, compute: float, levels: tuple[LevelPrediction, ...], terms: tuple) -> str:  # type: ignore[type-arg]
-    """What limits the kernel: the longest of arithmetic and each level, unless one cause outside them takes most time."""
+def bound_of(outlook: Outlook, compute: float, levels: tuple[LevelPrediction, ...], terms: tuple[Term, ...]) -> str:
+    """What limits the kernel: the longest of arithmetic and each level, unless a cause outside them takes most time."""
     share = {term.cause: term.time_s / outlook.time_s for term in terms}
     if share.get("launch", 0.0) + share.get("split-k reduction", 0.0) > 0.5:
         return "launch"

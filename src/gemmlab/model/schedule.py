@@ -85,8 +85,8 @@ def tile_order(grid: Grid, count: int) -> tuple[NDArray[np.int64], NDArray[np.in
 def walk(grid: Grid, slots: int, steps: int, jitter: float, programs: int, seed: int = 1) -> Events:
     """The touches of the first `programs` programs, `slots` of them resident, in order of time.
 
-    `jitter` is the standard deviation of one 64-wide k-step's time, relative to it: exponential noise, so that some steps
-    are late and few are early. Time has no unit.
+    `jitter` is the standard deviation of one 64-wide k-step's time, relative to it: exponential noise, so that some
+    steps are late and few are early. Time has no unit.
     """
     k = -(-grid.k // grid.split_k)
     width = max(1, -(-k // steps))

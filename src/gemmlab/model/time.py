@@ -180,8 +180,8 @@ def dram_seconds(
 def held_share(total: Values, machine: Machine, constants: Constants) -> Values:
     """Share of the peak that is held: what power allows a run of that length, between bursts and hours.
 
-    A run that rests for `rest_s` between launches may draw more than its limit while it runs; the clock answers with less
-    than the power (P ~ f * V**2, V falling with f).
+    A run that rests for `rest_s` between launches may draw more than its limit while it runs; the clock answers with
+    less than the power (P ~ f * V**2, V falling with f).
     """
     unit = "vector" if machine.vector else "tensor"
     sustained = constants.sustained_share(machine.format_name, unit)

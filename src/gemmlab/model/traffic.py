@@ -1,4 +1,4 @@
-"""DRAM traffic of one kernel: the closed form where it is exact, the simulation near the edge, and a band around both."""
+"""DRAM traffic of one kernel, simulated, and a band from calm programs to wild ones."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def grid_of(problem: Gemm, kernel: Kernel) -> Grid:
 def jitter_of(kernel: Kernel, resident: int, constants: Constants, variant: Variant) -> float:
     """Noise of a k-step: more where older programs of an SM run ahead of the younger ones.
 
-    Warps issue oldest first. With two programs, or little in flight, all advance alike; from three programs and six tiles
-    in flight on, the younger get what the older leave.
+    Warps issue oldest first. With two programs, or little in flight, all advance alike; from three programs and six
+    tiles in flight on, the younger get what the older leave.
     """
     crowded = resident >= CROWD_PROGRAMS and resident * (kernel.stages - 1) >= CROWD_TILES
     return constants.jitter * variant.jitter + (constants.crowding * variant.crowding if crowded else 0.0)
@@ -114,8 +114,8 @@ def dram_traffic(
 ) -> DramTraffic:
     """Predicted DRAM bytes of the kernel on the chip, and a band from calm to wild programs.
 
-    Structured operands scale A's share by what is worked on. Sources of the assumptions: research on L2 of A100 and H100
-    (two partitions, a copy in the reader's own), benchmarks/fit_traffic.py for the noise.
+    Structured operands scale A's share by what is worked on. Sources of the assumptions: research on L2 of A100 and
+    H100 (two partitions, a copy in the reader's own), benchmarks/fit_traffic.py for the noise.
     """
     l2 = chip.level("l2")
     floor = problem.compulsory_read_bytes
@@ -170,6 +170,6 @@ def with_reduction(
     """Split-k's second pass: partial results that L2 no longer holds are read from DRAM, the result is written."""
     partials = float(grid.m) * grid.n * grid.d_bytes * grid.split_k * grid.batch
     lost = float(np.clip(1 - cache.capacity_bytes / cache.partitions / max(partials, 1.0), 0.0, 1.0)) * partials
-    read, write, low, high = parts
+    read, _, _, high = parts
     write = lost + member.d_bytes
     return read + lost, write, read + member.d_bytes, high + lost + member.d_bytes

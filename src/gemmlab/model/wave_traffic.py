@@ -30,7 +30,7 @@ class Launch(NamedTuple):
 
 
 def hit_share(distance: Values, capacity: float) -> Values:
-    """Share of a piece that survives until that many newer bytes have passed: 1 well inside the capacity, 0 well past it."""
+    """Share of a piece that outlives that many newer bytes: 1 well inside the capacity, 0 well past it."""
     share: Values = 1.0 / (1.0 + (np.maximum(distance, 1.0) / capacity) ** EDGE)
     return share
 
@@ -38,10 +38,11 @@ def hit_share(distance: Values, capacity: float) -> Values:
 def wave_reads(launch: Launch, l2_bytes: float, partitions: int) -> Values:
     """DRAM bytes read of A and B by all waves, programs in lock-step, order grouped along m.
 
-    One wave holds `rows` x `columns` tiles and reads their panels of A and B once. A's panels serve again in the next wave
-    of the same group of rows if a whole wave fits L2; B's serve again in the next group if everything read for a group,
-    and D's tiles, fit. What both partitions of L2 read lies in both, so the capacity is that of one. Neither falls below
-    one read of A and B. Exact far from the capacity's edge; near it the simulation in l2.py is what counts.
+    One wave holds `rows` x `columns` tiles and reads their panels of A and B once. A's panels serve again in the next
+    wave of the same group of rows if a whole wave fits L2; B's serve again in the next group if everything read for a
+    group, and D's tiles, fit. What both partitions of L2 read lies in both, so the capacity is that of one. Neither
+    falls below one read of A and B. Exact far from the capacity's edge; near it the simulation in l2.py is what
+    counts.
     """
     down = np.ceil(launch.m / launch.block_m)
     across = np.ceil(launch.n / launch.block_n)

@@ -7,7 +7,7 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
     """Base of all sections: frozen, named fields, comparable."""
 
 
-class ProblemSection(Section):
+class ProblemSection(Section, frozen=True, kw_only=True):
     """The multiplication D = epilogue(alpha * A @ B + beta * C)."""
 
     m: int  #: rows of A and D
@@ -36,7 +36,7 @@ class ProblemSection(Section):
     upper_band: int = 0  #: above it
 
 
-class LevelFigures(Section):
+class LevelFigures(Section, frozen=True, kw_only=True):
     """One level of a chip's memory, the whole chip together."""
 
     name: str  #: dram, l2, shared or register
@@ -44,7 +44,7 @@ class LevelFigures(Section):
     capacity_bytes: float  #: of all SMs together
 
 
-class ChipSection(Section):
+class ChipSection(Section, frozen=True, kw_only=True):
     """The chip as the prediction used it."""
 
     name: str  #: as `gemmlab chips` lists it
@@ -56,7 +56,7 @@ class ChipSection(Section):
     validated: bool  #: its predictions were compared with measurements that the fit did not see
 
 
-class KernelSection(Section):
+class KernelSection(Section, frozen=True, kw_only=True):
     """The kernel whose program was counted."""
 
     name: str  #: in the catalogue of kernels
@@ -74,7 +74,7 @@ class KernelSection(Section):
     shared_bytes: int  #: shared memory of one program
 
 
-class Count(Section):
+class Count(Section, frozen=True, kw_only=True):
     """Counted: exact, before any cache, the whole problem (all batch entries and groups)."""
 
     flop: int  #: 2 for each multiply-add
@@ -97,7 +97,7 @@ class Count(Section):
     workspace_bytes: int = 0  #: partial results of split_k, one way; in both loads and stores above
 
 
-class LevelPrediction(Section):
+class LevelPrediction(Section, frozen=True, kw_only=True):
     """What one level of memory carries and how long that takes by itself."""
 
     name: str  #: dram, l2, shared or register
@@ -107,7 +107,7 @@ class LevelPrediction(Section):
     knee_flop_per_byte: float  #: the intensity above which arithmetic is the limit
 
 
-class Term(Section):
+class Term(Section, frozen=True, kw_only=True):
     """One named cause's share of the predicted time; all shares add up to it."""
 
     cause: str  #: its name
@@ -115,7 +115,7 @@ class Term(Section):
     why: str = ""  #: the reason, in words
 
 
-class Prediction(Section):
+class Prediction(Section, frozen=True, kw_only=True):
     """Predicted: traffic, limits and time."""
 
     time_s: float  #: of one launch, data in DRAM
@@ -139,7 +139,7 @@ class Prediction(Section):
     notes: tuple[str, ...] = ()  #: what else is to be said
 
 
-class Advice(Section):
+class Advice(Section, frozen=True, kw_only=True):
     """One change, what it is predicted to gain, and what it costs."""
 
     cause: str  #: what it removes
@@ -149,7 +149,7 @@ class Advice(Section):
     confidence: str  #: high, medium or low
 
 
-class Measurement(Section):
+class Measurement(Section, frozen=True, kw_only=True):
     """Measured, or reported by the user."""
 
     backend: str  #: what measured it; `reported` is a time that the user gave
@@ -162,7 +162,7 @@ class Measurement(Section):
     environment: dict[str, str] = {}  #: chip, driver, versions, clocks
 
 
-class Record(Section):
+class Record(Section, frozen=True, kw_only=True):
     """One multiplication, one chip, one kernel; sections that nobody filled are null."""
 
     problem: ProblemSection | None = None  #: what was asked
