@@ -19,7 +19,7 @@ types: $(READY)
 	@$(RUN) mypy
 
 contract: $(READY)
-	@$(VENV)/bin/lint-imports
+	@$(VENV)/bin/lint-imports --no-logo
 
 # A wheel built and tried where nothing else is installed.
 wheel: $(READY)

@@ -1,7 +1,7 @@
 """How long `gemmlab explain` takes from nothing, beside `python -c "import numpy"`; writes results/cold_start.json.
 
-The bar: at most 3 times as long. Both are started in turn, A B A B, so that whatever else the machine does falls on both; the
-medians are compared. `bare` is the interpreter alone, and `parser` the command line without an answer.
+The bar: at most 3 times as long. Both are started in turn, A B A B, so that whatever else the machine does falls on
+both; the medians are compared. `bare` is the interpreter alone, and `parser` the command line without an answer.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def measure(rounds: int) -> dict[str, list[float]]:
 
 def environment() -> dict[str, str]:
     """Where this was measured."""
-    names = ("numpy", "msgspec", "cyclopts")
+    names = ("numpy", "msgspec")
     cpu = next((line.split(":", 1)[1].strip() for line in cpu_lines() if line.startswith("model name")), "unknown")
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
@@ -77,10 +77,9 @@ def main() -> int:
     medians = {name: statistics.median(values) for name, values in times.items()}
     ratio = medians["explain"] / medians["numpy"]
     for name, median in medians.items():
-        low, *_, high = sorted(times[name])
-        print(
-            f"{name:24}{median * 1e3:8.0f} ms   {low * 1e3:.0f} to {high * 1e3:.0f}   {median / medians['numpy']:.2f} numpy"
-        )
+        low, high = min(times[name]), max(times[name])
+        spread = f"{low * 1e3:.0f} to {high * 1e3:.0f}"
+        print(f"{name:24}{median * 1e3:8.0f} ms   {spread:16}{median / medians['numpy']:6.2f} numpy")
     print(f"explain takes {ratio:.2f} times as long as importing numpy; the bar is {BAR:g}")
     if not given.dry:
         result = {

@@ -5,8 +5,10 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gemmlab.cli.parse import Section
 
 
 def table(heads: list[str], rows: list[list[str]]) -> str:
@@ -16,49 +18,25 @@ def table(heads: list[str], rows: list[list[str]]) -> str:
 
 
 def flags() -> str:
-    """Every flag of `explain`, by section, from the docstrings that --help shows."""
-    from gemmlab.cli import explain, options
+    """Every flag of `explain`, by section, from the table that --help prints."""
+    from gemmlab.cli.options import EXPLAIN
 
-    parts = [("SOURCE, chip and measurement", documented(explain.explain))]
-    for title, kind in (
-        ("The multiplication", options.ProblemFlags),
-        ("A suite of shapes", options.SuiteFlags),
-        ("The kernel", options.KernelFlags),
-        ("The report", options.OutputFlags),
-    ):
-        words = documented(kind)
-        parts.append((title, {each.name: words[each.name] for each in fields(kind)}))
-    text = []
-    for title, words in parts:
-        rows = [[flag(name), meaning] for name, meaning in words.items()]
-        text.append(f"### {title}\n\n{table(['flag', 'meaning'], rows)}")
-    return "\n".join(text)
+    return "\n".join(f"### {section.title}\n\n{flag_table(section)}" for section in EXPLAIN)
 
 
 def chip_flags() -> str:
     """Every flag of `chips`."""
-    from gemmlab.cli import chips
+    from gemmlab.cli.chips import FLAGS
 
-    return table(["flag", "meaning"], [[flag(name), meaning] for name, meaning in documented(chips.chips).items()])
-
-
-def flag(name: str) -> str:
-    """A parameter as it is typed."""
-    return f"`{name.upper()}`" if name in ("source", "names") else f"`--{name.replace('_', '-')}`"
+    return flag_table(FLAGS)
 
 
-def documented(thing: Any) -> dict[str, str]:
-    """What a docstring says of each parameter or attribute."""
-    found: dict[str, str] = {}
-    name = ""
-    body = re.split(r"(?:Attributes|Parameters)\n-+\n", inspect.getdoc(thing) or "")[-1]
-    for line in body.split("\n"):
-        if line and not line.startswith(" "):
-            name = line.strip()
-            found[name] = ""
-        elif name:
-            found[name] = f"{found[name]} {line.strip()}".strip()
-    return found
+def flag_table(section: Section) -> str:
+    """The flags of a section."""
+    return table(
+        ["flag", "meaning"],
+        [[f"`{flag.typed} {flag.metavar}`".replace(" `", "`"), flag.about] for flag in section.flags],
+    )
 
 
 def record() -> str:

@@ -2,7 +2,7 @@
 
 >>> import gemmlab
 >>> gemmlab.Gemm(4096, 50257, 768, "bfloat16").flop
-316188917760
+316189704192
 """
 
 from typing import TYPE_CHECKING, Any

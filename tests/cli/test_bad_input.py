@@ -55,7 +55,7 @@ CASES = [
     ("explain 8 8 8 --scale float8/x", "`float8/x`", "float8_e8m0fnu/32"),
     ("explain 8 8 8 --stages", "--stages has no value", "--stages N"),
     ("explain 8 8 8 --stages 0", "stages=0", ""),
-    ("explain 8 8 8 --stages --json", "`--json`", "4096"),
+    ("explain 8 8 8 --stages --json", "--stages has no value, but `--json`", "--stages N"),
     ("explain 8 8 8 --raster z", "`z`", "along n"),
     ("explain 8 8 8 --cluster 2", "--cluster: `2`", "2x1"),
     ("explain 8 8 8 --cluster 2xb", "`b`", ""),
@@ -96,9 +96,9 @@ CASES = [
     ("explain 8 8 8 --html fine.html --plot nowhere/a.svg", "nowhere", "create"),
     ("explain two.csv --plot a.svg", "2 shapes", "--html"),
     ("explain 8 8 8 --json --csv -", "--json and --csv -", "--csv FILE"),
-    ("explain 8 8 8 --csv --json", "--csv has no value", "--csv FILE"),
-    ("explain 8 8 8 --width 5", "--width 5", "40 to 100"),
-    ("explain 8 8 8 --json=maybe", "`maybe`", "--help"),
+    ("explain 8 8 8 --csv --json", "--csv has no value, but `--json`", "--csv FILE"),
+    ("explain 8 8 8 --width 5", "--width: 5", "40 to 100"),
+    ("explain 8 8 8 --json=maybe", "`maybe`", "--json"),
     ("explain 8 8 8 --formt float16", "`--formt`", "--format"),
     ("explain 8 8 8 --zzz", "`--zzz`", "--help"),
     ("explain 8 8 8 -x", "`-x`", "--help"),
@@ -109,7 +109,7 @@ CASES = [
     ("chips nope.toml", "nope.toml", "TOML"),
     ("chips --check word.toml", "line 2, field `sm_count`", ""),
     ("chips --checkk", "`--checkk`", "--check"),
-    ("chips --width 3", "--width 3", "40 to 100"),
+    ("chips --width 3", "--width: 3", "40 to 100"),
 ]
 
 

@@ -73,9 +73,7 @@ def test_a_flag_reaches_the_record(run, flags, path, value):
 
 
 def test_bands_and_groups(run):
-    banded = run(
-        "explain", 256, 64, 256, *"--structure banded --lower-band 2 --upper-band 3 --json --no-advice".split()
-    )
+    banded = line(run, "explain 256 64 256 --structure banded --lower-band 2 --upper-band 3 --json --no-advice")
     assert (banded.records[0].problem.lower_band, banded.records[0].problem.upper_band) == (2, 3)
     grouped = line(run, "explain --groups 128x256x64,64x256x64 --format bfloat16 --json --no-advice")
     assert grouped.records[0].problem.groups == ((128, 256, 64), (64, 256, 64))

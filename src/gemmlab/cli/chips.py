@@ -7,51 +7,64 @@ from typing import Any
 
 import msgspec
 
-from gemmlab import chips as library
+from gemmlab import chips
 from gemmlab.chips import Chip, Finding
-from gemmlab.cli.output import check_width, emit
-from gemmlab.cli.quantities import Whole
+from gemmlab.cli.options import WIDTH
+from gemmlab.cli.output import emit
+from gemmlab.cli.parse import Flag, Section, parse
 from gemmlab.record import Record
 
 HERE = "here"
+HELP = "gemmlab chips --help"
+NAMES = (
+    "NAME ...",
+    "Chips to show with every figure and its source: by name, one's own FILE.toml, or `here` for those of this "
+    "machine, whose clock is measured. Without any, a table of all.",
+)
+FLAGS = Section(
+    "Flags",
+    (
+        Flag("check", "Recompute each peak from SMs, clock and work per clock; status 1 where one is off by over 1 %."),
+        Flag("json", "Print one Record a line, with the chip's figures, or findings, under one more key."),
+        WIDTH,
+    ),
+)
 
 
-def chips(*names: str, check: bool = False, json: bool = False, width: Whole = None) -> int:
-    """List the chips, or show every figure of one with its source.
+def help_text(about: str) -> str:
+    """What `gemmlab chips --help` prints."""
+    from gemmlab.cli.help import of_verb
 
-    Parameters
-    ----------
-    names
-        Chips to show by name, one's own file, or `here` for the chips of this machine, whose clock is measured.
-    check
-        Recompute each peak from SMs, clock and work per clock; status 1 where a file is off by more than 1 %.
-    json
-        Print one Record a line, with the chip's figures, or findings, under one more key.
-    width
-        Columns of the text, 40 to 100; default the terminal's.
-    """
-    check_width(width)
-    chosen = [chip for name in names or library.names() for chip in named(name)]
-    if check:
-        return report_check(chosen, json)
-    if json:
-        emit("".join(line(chip, "figures", library.figures(chip)) for chip in chosen), for_programs=True)
+    return of_verb(
+        "gemmlab chips [NAME | FILE.toml | here ...] [FLAGS]", about, NAMES, (FLAGS,), "gemmlab chips a100-pcie-80gb"
+    )
+
+
+def run(words: Sequence[str]) -> int:
+    """List, show or check chips; raises GemmlabError."""
+    wanted, given = parse(words, (FLAGS,), HELP)
+    chosen = [chip for name in wanted or chips.names() for chip in named(name)]
+    if "check" in given:
+        return report_check(chosen, "json" in given)
+    if "json" in given:
+        emit("".join(line(chip, "figures", chips.figures(chip)) for chip in chosen), for_programs=True)
         return 0
     from gemmlab.report import chip_table, chip_text
 
-    texts = [chip_text(chip, width=width) for chip in chosen] if names else [chip_table(chosen, width=width)]
+    width = given.get("width")
+    texts = [chip_text(chip, width=width) for chip in chosen] if wanted else [chip_table(chosen, width=width)]
     emit("\n\n".join(texts) + "\n")
     return 0
 
 
 def named(name: str) -> list[Chip]:
     """The chips that a word means; raises GemmlabError with the nearest names for an unknown one."""
-    return library.here() if name == HERE else [library.load(name)]
+    return chips.here() if name == HERE else [chips.load(name)]
 
 
 def report_check(chosen: Sequence[Chip], json: bool) -> int:
     """Print what checking the chips' files found; 1 where one of them is wrong."""
-    found = {chip.name: library.check(chip) for chip in chosen}
+    found = {chip.name: chips.check(chip) for chip in chosen}
     wrong = [finding for findings in found.values() for finding in findings if not finding.ok]
     if json:
         emit("".join(line(chip, "findings", found[chip.name]) for chip in chosen), for_programs=True)
@@ -74,5 +87,5 @@ def summary(findings: Sequence[Finding]) -> list[str]:
 
 def line(chip: Chip, key: str, entries: Iterable[Any]) -> str:
     """A Record that has a chip alone, with one more key."""
-    record = msgspec.to_builtins(Record(chip=library.section(chip)))
+    record = msgspec.to_builtins(Record(chip=chips.section(chip)))
     return msgspec.json.encode({**record, key: msgspec.to_builtins(list(entries))}).decode() + "\n"

@@ -3,62 +3,57 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from cyclopts import Parameter
-
-from gemmlab.cli.options import KernelFlags, OutputFlags, ProblemFlags, SuiteFlags
+from gemmlab import chips, experiment, kernels
+from gemmlab.cli.options import EXPLAIN, KERNEL, OUTPUT, PROBLEM, SUITE
 from gemmlab.cli.output import deliver, prepared
-from gemmlab.cli.quantities import Seconds
+from gemmlab.cli.parse import parse
 from gemmlab.cli.shapes import shapes_of
+from gemmlab.kernels import Kernel
 from gemmlab.problem import Gemm, Shape
 from gemmlab.record import GemmlabError, Record
 
-if TYPE_CHECKING:
-    from gemmlab.kernels import Kernel
+HELP = "gemmlab explain --help"
+SOURCE = (
+    "SOURCE",
+    "M N K: A is (M, K), B is (K, N). Or a CSV file with columns m, n, k and any flag of the multiplication. Or the "
+    "name of a suite.",
+)
 
 
-def explain(
-    *source: str,
-    problem: ProblemFlags | None = None,
-    suite: SuiteFlags | None = None,
-    chip: Annotated[str, Parameter(metavar="NAME|FILE.toml")] = "h100-sxm",
-    kernel: KernelFlags | None = None,
-    measured: Seconds = None,
-    output: OutputFlags | None = None,
-) -> int:
-    """Say what a multiplication moves, what bounds it, how long it will take and what to change; no hardware needed.
+def help_text(about: str) -> str:
+    """What `gemmlab explain --help` prints."""
+    from gemmlab.cli.help import of_verb
 
-    Parameters
-    ----------
-    source
-        M N K: A is (M, K), B is (K, N). Or a CSV file with columns m, n, k and any flag of the multiplication, or the
-        name of a suite.
-    chip
-        The chip, a name that `gemmlab chips` lists or one's own file; default h100-sxm.
-    measured
-        A time that you measured, 208us or 1.3ms, to be told beside the prediction.
-    """
-    output = prepared(output or OutputFlags())
-    shapes = shapes_of(source, problem or ProblemFlags(), suite or SuiteFlags())
+    usage = "gemmlab explain M N K | shapes.csv | --suite NAME [FLAGS]"
+    example = "gemmlab explain 4096 50257 768 --format bfloat16 --chip h100-sxm"
+    return of_verb(usage, about, SOURCE, EXPLAIN, example)
+
+
+def run(words: Sequence[str]) -> int:
+    """Explain what the words say; raises GemmlabError before anything is printed or written."""
+    source, given = parse(words, EXPLAIN, HELP)
+    output = prepared(OUTPUT.of(given))
+    shapes = shapes_of(source, PROBLEM.of(given), SUITE.of(given))
+    measured = given.get("measured")
     if len(shapes) > 1 and measured is not None:
         raise GemmlabError(f"--measured is one time, but there are {len(shapes)} shapes", "explain the one it is of")
-    if len(shapes) > 1 and output.plot:
+    if len(shapes) > 1 and "plot" in output:
         raise GemmlabError(
             f"--plot draws one multiplication, but there are {len(shapes)} shapes", "--html draws each of them"
         )
-    told = records(shapes, chip, kernel or KernelFlags(), measured, not output.no_advice)
-    deliver(list(told), output)
+    chip = given.get("chip", "h100-sxm")
+    told = list(records(shapes, chip, KERNEL.of(given), measured, advice="no_advice" not in output))
+    deliver(told, output)
     return 0
 
 
 def records(
-    shapes: list[Shape], chip_name: str, flags: KernelFlags, measured: float | None, advice: bool
+    shapes: Sequence[Shape], chip_name: str, flags: dict[str, Any], measured: float | None, *, advice: bool
 ) -> Iterator[Record]:
     """A Record of each shape; raises GemmlabError that says which shape it is about where there are several."""
-    from gemmlab import chips, experiment
-
     chip = chips.load(chip_name)
     for index, shape in enumerate(shapes):
         progress(index, len(shapes))
@@ -71,24 +66,22 @@ def records(
     progress(len(shapes), len(shapes))
 
 
-def kernel_of(problem: Gemm, flags: KernelFlags) -> Kernel | None:
+def kernel_of(problem: Gemm, flags: dict[str, Any]) -> Kernel | None:
     """The kernel that the flags describe for a problem; None where they leave the choice to the model."""
-    from gemmlab import kernels
-
-    settings = flags.given("kernel", "tile", "cluster")
-    name = flags.kernel
+    if not flags:
+        return None
+    settings = dict(flags)
+    name = settings.pop("kernel", None)
     if name is not None and ".py" in name:
         raise GemmlabError(
             f"kernel `{name}`: kernels of one's own cannot be read yet", f"one of {', '.join(kernels.names())}"
         )
-    if flags.cluster:
-        settings["cluster_m"], settings["cluster_n"] = flags.cluster
-    if name is None and flags.tile is None and not settings:
-        return None
-    return kernels.get(name or kernels.default_for(problem).name, problem=problem, tile=flags.tile, **settings)
+    if "cluster" in settings:
+        settings["cluster_m"], settings["cluster_n"] = settings.pop("cluster")
+    return kernels.get(kernels.default_for(problem).name if name is None else name, problem=problem, **settings)
 
 
-def placed(error: GemmlabError, index: int, shapes: list[Shape]) -> GemmlabError:
+def placed(error: GemmlabError, index: int, shapes: Sequence[Shape]) -> GemmlabError:
     """The same error with the shape it is about, where there are several."""
     if len(shapes) == 1:
         return error

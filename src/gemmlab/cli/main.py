@@ -5,70 +5,31 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import NamedTuple
 
-from cyclopts import App, CycloptsError, Parameter
+from gemmlab.record import GemmlabError, unknown_name
 
-from gemmlab.cli.errors import in_our_words, say
-from gemmlab.record import GemmlabError
+ABOUT = "What one matrix multiplication moves, what bounds it, how fast it can go on a chip, and what to change."
+INTERRUPTED = 130  # what shells report of a program that Ctrl-C ended
 
 
 class Verb(NamedTuple):
-    """One verb: its function is imported only when it is called, so what lists the verbs stands here."""
+    """One verb; its module is imported only when it is called. It has `run(words) -> status` and `help_text()`."""
 
-    home: str
+    module: str
     about: str
-    usage: str
-    example: str
 
 
 VERBS = {
     "explain": Verb(
-        "gemmlab.cli.explain:explain",
+        "gemmlab.cli.explain",
         "What a multiplication moves, what bounds it, its time and what to change; no hardware needed.",
-        "gemmlab explain M N K | shapes.csv | --suite NAME [FLAGS]",
-        "gemmlab explain 4096 50257 768 --format bfloat16 --chip h100-sxm",
     ),
     "chips": Verb(
-        "gemmlab.cli.chips:chips",
-        "What is known of each chip, from which source, and whether it agrees with itself.",
-        "gemmlab chips [NAME | FILE.toml | here ...] [FLAGS]",
-        "gemmlab chips a100-pcie-80gb",
+        "gemmlab.cli.chips", "What is known of each chip, from which source, and whether it agrees with itself."
     ),
 }
-INTERRUPTED = 130  # what shells report of a program that Ctrl-C ended
-
-
-def build() -> App:
-    """The program with its verbs."""
-    app = App(
-        name="gemmlab",
-        help="What one matrix multiplication moves, what bounds it, how fast it can go on a chip, and what to change.",
-        help_format="plaintext",
-        help_epilogue="gemmlab VERB --help tells the flags of a verb.",
-        version=version,
-        default_parameter=Parameter(negative=(), show_default=False),
-    )
-    for place, (name, verb) in enumerate(VERBS.items()):
-        app.command(
-            verb.home,
-            name=name,
-            help=verb.about,
-            usage=f"Usage: {verb.usage}",
-            help_epilogue=f"For example: {verb.example}",
-            sort_key=place,
-        )
-    return app
-
-
-def version() -> str:
-    """The installed version; metadata is read only when it is asked for."""
-    from importlib import metadata
-
-    try:
-        return metadata.version("gemmlab")
-    except metadata.PackageNotFoundError:
-        return "a source tree that is not installed"
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -95,13 +56,46 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def run(words: list[str]) -> int:
-    """Parse the words, then call the verb; raises GemmlabError."""
-    app = build()
+    """Find the verb and call it; raises GemmlabError."""
+    name, *rest = words or ["--help"]
+    if name in ("--help", "-h"):
+        from gemmlab.cli.help import overview
+
+        print(overview(ABOUT, ((verb, told.about) for verb, told in VERBS.items())))
+        return 0
+    if name == "--version":
+        print(version())
+        return 0
+    if name not in VERBS:
+        raise unknown_name("flag" if name.startswith("-") else "verb", name, [*VERBS, "--help", "--version"])
+    module = import_module(VERBS[name].module)
+    if "--help" in rest or "-h" in rest:
+        print(module.help_text(VERBS[name].about))
+        return 0
+    return int(module.run(rest))
+
+
+def version() -> str:
+    """The installed version."""
+    from importlib import metadata
+
     try:
-        command, bound, _ = app.parse_args(words, exit_on_error=False, print_error=False)
-    except CycloptsError as error:
-        raise in_our_words(error, VERBS) from None
-    return int(command(*bound.args, **bound.kwargs) or 0)
+        return metadata.version("gemmlab")
+    except metadata.PackageNotFoundError:
+        return "a source tree that is not installed"
+
+
+def say(error: GemmlabError) -> None:
+    """Print an error, and its hint where it has one, on standard error."""
+    text = f"error: {one_line(error.text)}"
+    if error.hint:
+        text += f"\n\nhint: {one_line(error.hint)}"
+    print(text, file=sys.stderr)
+
+
+def one_line(text: str) -> str:
+    """The text without control characters: a name out of a file must not move the cursor."""
+    return "".join(c if c.isprintable() else " " if c.isspace() else "?" for c in text)
 
 
 def quiet_stdout() -> None:

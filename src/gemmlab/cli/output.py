@@ -5,45 +5,35 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from gemmlab.cli.options import OutputFlags
 from gemmlab.record import GemmlabError, Record
 
-NARROWEST, WIDEST = 40, 100
 STDOUT = "-"
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf")
 
 
-def prepared(output: OutputFlags) -> OutputFlags:
+def prepared(output: dict[str, Any]) -> dict[str, Any]:
     """The same flags, if all of them can be followed; raises GemmlabError before any work is done."""
-    check_width(output.width)
-    if output.json and output.csv == STDOUT:
+    if output.get("csv") == STDOUT and "json" in output:
         raise GemmlabError("--json and --csv - would both print on standard output", "--csv FILE")
     files = targets(output)
-    for flag, path in files.items():
-        check_target(flag, path)
+    for name, path in files.items():
+        check_target(f"--{name}", path)
     real = [os.path.realpath(path) for path in files.values()]
     if len(set(real)) < len(real):
-        raise GemmlabError(f"{' and '.join(files)} would write the same file", "give each its own")
+        both = " and ".join(f"--{name}" for name in files)
+        raise GemmlabError(f"{both} would write the same file", "give each its own")
     return output
 
 
-def check_width(width: int | None) -> None:
-    """Raise GemmlabError for a width that the text cannot have."""
-    if width is not None and not NARROWEST <= width <= WIDEST:
-        raise GemmlabError(f"--width {width} is not a width of the text", f"{NARROWEST} to {WIDEST} columns")
-
-
-def targets(output: OutputFlags) -> dict[str, str]:
+def targets(output: dict[str, Any]) -> dict[str, str]:
     """The files to be written, by flag."""
-    given = {"--csv": output.csv, "--plot": output.plot, "--html": output.html}
-    return {flag: path for flag, path in given.items() if path is not None and (flag, path) != ("--csv", STDOUT)}
+    return {name: output[name] for name in RENDERERS if name in output and (name, output[name]) != ("csv", STDOUT)}
 
 
 def check_target(flag: str, path: str) -> None:
     """Raise GemmlabError where a flag's file cannot be written."""
-    if path.startswith("--"):
-        raise GemmlabError(f"{flag} has no value, but the flag `{path}` after it", f"{flag} FILE")
     if path in ("", STDOUT):
         raise GemmlabError(f"{flag} `{path}` is not a file", "only --csv takes - for standard output")
     if flag == "--plot" and path.lower().endswith(PICTURES):
@@ -53,9 +43,9 @@ def check_target(flag: str, path: str) -> None:
     destination(path)
 
 
-def deliver(records: Sequence[Record], output: OutputFlags) -> None:
+def deliver(records: Sequence[Record], output: dict[str, Any]) -> None:
     """Render everything, write the files, then print; raises GemmlabError where a file cannot be written."""
-    files = {path: RENDERERS[flag](records) for flag, path in targets(output).items()}
+    files = {path: RENDERERS[name](records) for name, path in targets(output).items()}
     printed = shown(records, output)
     if files:
         from gemmlab.report import write_file
@@ -63,22 +53,22 @@ def deliver(records: Sequence[Record], output: OutputFlags) -> None:
         for path, text in files.items():
             write_file(path, text)
             print(f"wrote {path}", file=sys.stderr)
-    emit(printed, for_programs=output.json or output.csv == STDOUT)
+    emit(printed, for_programs="json" in output or output.get("csv") == STDOUT)
 
 
-def shown(records: Sequence[Record], output: OutputFlags) -> str:
+def shown(records: Sequence[Record], output: dict[str, Any]) -> str:
     """What standard output gets."""
-    if output.json:
+    if "json" in output:
         return "".join(record.to_json() + "\n" for record in records)
-    if output.csv == STDOUT:
+    if output.get("csv") == STDOUT:
         return csv_text(records)
     if len(records) == 1:
         from gemmlab.report import terminal
 
-        return terminal(records[0], width=output.width) + "\n"
+        return terminal(records[0], width=output.get("width")) + "\n"
     from gemmlab.report import sweep_table
 
-    return sweep_table(records, width=output.width) + "\n"
+    return sweep_table(records, width=output.get("width")) + "\n"
 
 
 def csv_text(records: Sequence[Record]) -> str:
@@ -103,9 +93,9 @@ def html_text(records: Sequence[Record]) -> str:
 
 
 RENDERERS: dict[str, Callable[[Sequence[Record]], str]] = {
-    "--csv": csv_text,
-    "--plot": plot_text,
-    "--html": html_text,
+    "csv": csv_text,
+    "plot": plot_text,
+    "html": html_text,
 }
 
 

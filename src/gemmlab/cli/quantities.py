@@ -1,19 +1,17 @@
-"""Words of the command line that are numbers of some kind."""
+"""Words of the command line that are quantities of some kind."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any
-
-from cyclopts import Parameter, Token
 
 from gemmlab.problem.block_scale import BlockScale
 from gemmlab.problem.columns import number, real
 from gemmlab.record import GemmlabError
 
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9}
+NARROWEST, WIDEST = 40, 100
+GROUPS = "for example 128x4096x7168,64x4096x7168"
 
 
 def seconds(text: str) -> float:
@@ -28,8 +26,8 @@ def seconds(text: str) -> float:
     return value
 
 
-def pair(text: str) -> tuple[int, int]:
-    """Two sizes from `2x1`; raises GemmlabError."""
+def cluster(text: str) -> tuple[int, int]:
+    """Programs of a cluster along m and n from `2x1`; raises GemmlabError."""
     parts = text.lower().split("x")
     if len(parts) != 2:
         raise GemmlabError(f"`{text}` is not two sizes", "M x N, for example 2x1")
@@ -43,26 +41,20 @@ def members(text: str) -> list[tuple[int, int, int]]:
     for index, member in enumerate(text.replace(" ", "").strip(",").split(",")):
         parts = member.lower().split("x")
         if len(parts) != 3:
-            raise GemmlabError(
-                f"member {index} of the groups, `{member}`, is not M x N x K", "128x4096x7168,64x4096x7168"
-            )
+            raise GemmlabError(f"member {index}, `{member}`, is not M x N x K", GROUPS)
         m, n, k = (number(part) for part in parts)
         found.append((m, n, k))
     return found
 
 
-def reader(read: Callable[[str], Any], shown: str) -> Parameter:
-    """A flag whose word a function of ours reads, so that its errors name the value and the remedy."""
-
-    def convert(kind: Any, tokens: Sequence[Token]) -> Any:
-        return read(tokens[0].value)
-
-    return Parameter(converter=convert, n_tokens=1, accepts_keys=False, metavar=shown, allow_leading_hyphen=True)
+def scale(text: str) -> BlockScale:
+    """Block scales from `float8_e8m0fnu/32`; raises GemmlabError."""
+    return BlockScale.parse(text)
 
 
-Whole = Annotated[int | None, reader(number, "N")]
-Real = Annotated[float | None, reader(real, "X")]
-Seconds = Annotated[float | None, reader(seconds, "TIME")]
-Pair = Annotated[tuple[int, int] | None, reader(pair, "MxN")]
-Members = Annotated[list[tuple[int, int, int]] | None, reader(members, "MxNxK,...")]
-Scale = Annotated[BlockScale | None, reader(BlockScale.parse, "FORMAT/K")]
+def width(text: str) -> int:
+    """Columns that a report may have; raises GemmlabError."""
+    columns = number(text)
+    if not NARROWEST <= columns <= WIDEST:
+        raise GemmlabError(f"{columns} is no width of the text", f"{NARROWEST} to {WIDEST} columns")
+    return columns

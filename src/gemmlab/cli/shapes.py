@@ -3,47 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from gemmlab.cli.options import ProblemFlags, SuiteFlags
 from gemmlab.problem import Gemm, Shape
 from gemmlab.record import GemmlabError
 
 EXAMPLE = "for example gemmlab explain 4096 50257 768 --format bfloat16"
 
 
-def shapes_of(source: Sequence[str], problem: ProblemFlags, suite: SuiteFlags) -> list[Shape]:
+def shapes_of(source: Sequence[str], problem: dict[str, Any], suite: dict[str, Any]) -> list[Shape]:
     """The shapes that a command is about; raises GemmlabError where it names none, or several sources at once."""
-    sources = {"SOURCE": bool(source), "--suite": bool(suite.suite), "--groups": problem.groups is not None}
+    sources = {"SOURCE": bool(source), "--suite": "suite" in suite, "--groups": "groups" in problem}
     named = [name for name, there in sources.items() if there]
     if not named:
         raise GemmlabError("there is no SOURCE", f"M N K, a CSV file or --suite NAME, {EXAMPLE}")
     if len(named) > 1:
         raise GemmlabError(f"{' and '.join(named)} are two sources", "give one of them")
-    if suite.suite:
-        return suite_shapes(suite.suite, problem, suite)
-    if problem.groups is not None:
-        refuse_suite_flags(suite)
+    if "suite" in suite or (len(source) == 1 and is_suite(source[0])):
+        choices = {**problem, **suite}
+        return suite_shapes(choices.pop("suite", "") or source[0], choices)
+    for name in suite:
+        raise GemmlabError(f"--{name} chooses within a suite, and there is none", "--suite NAME")
+    if "groups" in problem:
         return [grouped(problem)]
-    return source_shapes(source, problem, suite)
-
-
-def source_shapes(source: Sequence[str], problem: ProblemFlags, suite: SuiteFlags) -> list[Shape]:
-    """The shapes of three numbers, a file, or a suite by its bare name."""
     from gemmlab.problem import read_source
 
-    if len(source) == 1 and is_suite(source[0]):
-        return suite_shapes(source[0], problem, suite)
-    refuse_suite_flags(suite)
-    found = read_source(source, **problem.given())
+    found = read_source(source, **problem)
     if not found:
         raise GemmlabError(f"{source[0]} has no shapes", "a line `m,n,k`, then one line for each shape")
     return found
 
 
-def grouped(problem: ProblemFlags) -> Shape:
+def grouped(problem: dict[str, Any]) -> Shape:
     """A grouped multiplication."""
-    fields = problem.given("groups", "format", "a_format")
-    return Shape(Gemm.grouped(problem.groups or (), problem.a_format or problem.format or "float32", **fields))
+    fields = dict(problem)
+    first = fields.pop("format", "float32")
+    return Shape(Gemm.grouped(fields.pop("groups"), fields.pop("a_format", first), **fields))
 
 
 def is_suite(word: str) -> bool:
@@ -55,21 +50,13 @@ def is_suite(word: str) -> bool:
     return word in suite_names()
 
 
-def suite_shapes(name: str, problem: ProblemFlags, flags: SuiteFlags) -> list[Shape]:
+def suite_shapes(name: str, choices: dict[str, Any]) -> list[Shape]:
     """The shapes of a suite, with the choices that it offers; raises GemmlabError for a flag that it does not take."""
-    from gemmlab.problem import suite
-    from gemmlab.problem.suites.catalogue import describe
+    from gemmlab.problem.suites import describe, suite
 
     offered = describe(name).parameters
-    given = {**problem.given(), **flags.given("suite")}
-    for field in given:
+    for field in choices:
         if field not in offered:
             takes = ", ".join(f"--{each}" for each in offered)
             raise GemmlabError(f"suite `{name}` takes no --{field.replace('_', '-')}", f"it takes {takes}")
-    return suite(name, **given)
-
-
-def refuse_suite_flags(flags: SuiteFlags) -> None:
-    """Raise GemmlabError where a flag of a suite is given without one."""
-    for field in flags.given():
-        raise GemmlabError(f"--{field} chooses within a suite, and there is none", "--suite NAME")
+    return suite(name, **choices)

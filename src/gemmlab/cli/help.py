@@ -1,0 +1,45 @@
+"""What `--help` prints."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+from gemmlab.cli.parse import Flag, Section
+from gemmlab.report.canvas import Canvas
+
+COLUMN = 26  # where the text begins
+COMMON = Section("Always", (Flag("help", "Print this."),))
+
+
+def overview(about: str, verbs: Iterable[tuple[str, str]]) -> str:
+    """The verbs, one a line."""
+    canvas = canvas_here()
+    lines = ["gemmlab VERB ...", "", *canvas.wrap(about), ""]
+    for name, text in [*verbs, ("--version", "Print the version.")]:
+        lines += entry(name, text, canvas)
+    return "\n".join([*lines, "", *canvas.wrap("`gemmlab VERB --help` tells the flags of a verb.")])
+
+
+def of_verb(usage: str, about: str, source: tuple[str, str], sections: Iterable[Section], example: str) -> str:
+    """A verb's words and flags."""
+    canvas = canvas_here()
+    lines = [*canvas.wrap(usage, hang=2), "", *canvas.wrap(about), "", *entry(*source, canvas)]
+    for section in [*sections, COMMON]:
+        lines += ["", canvas.paint(section.title, "strong")]
+        for flag in section.flags:
+            lines += entry(f"{flag.typed} {flag.metavar}".rstrip(), flag.about, canvas)
+    return "\n".join([*lines, "", *canvas.wrap(f"For example: {example}", hang=2)])
+
+
+def entry(name: str, text: str, canvas: Canvas) -> list[str]:
+    """A name and, beside or below it, its text."""
+    body = canvas.wrap(text, COLUMN)
+    if len(name) + 3 > COLUMN:
+        return [f"  {name}", *body]
+    return [f"  {name}{body[0][2 + len(name) :]}", *body[1:]]
+
+
+def canvas_here() -> Canvas:
+    """What standard output can show."""
+    return Canvas.of(sys.stdout, None, None, None)

@@ -1,0 +1,98 @@
+"""Words of a command line as values.
+
+Written by hand: a parser that reads signatures and docstrings takes as long to load as numpy, and that is a third of
+what a whole answer may take (benchmarks/cold_start.py). It also says what is wrong in the words of all other errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from gemmlab.record import GemmlabError
+
+
+class Flag(NamedTuple):
+    """One flag of a verb."""
+
+    name: str  #: of the field that it sets; `a_format` is typed `--a-format`
+    about: str
+    metavar: str = ""  #: what its value is called; empty for a flag without one
+    read: Callable[[str], Any] = str  #: its value from the word; raises GemmlabError
+
+    @property
+    def typed(self) -> str:
+        """The flag as it is typed."""
+        return f"--{self.name.replace('_', '-')}"
+
+
+class Section(NamedTuple):
+    """Flags that belong together."""
+
+    title: str
+    flags: tuple[Flag, ...]
+
+    def of(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Those of the given flags that are of this section."""
+        return {flag.name: given[flag.name] for flag in self.flags if flag.name in given}
+
+
+class Words(NamedTuple):
+    """What a command line says."""
+
+    plain: tuple[str, ...]  #: words that are no flags, in order
+    given: dict[str, Any]  #: by the name of the flag; those that were not given are absent
+
+
+def parse(words: Sequence[str], sections: Iterable[Section], where: str) -> Words:
+    """The words sorted into plain ones and flags with their values; `where` names the help that lists the flags.
+
+    `--flag value` and `--flag=value` are the same, and nothing after `--` is a flag. Raises GemmlabError for a flag
+    that is unknown, given twice, or lacks its value.
+    """
+    known = {flag.typed: flag for section in sections for flag in section.flags}
+    plain: list[str] = []
+    given: dict[str, Any] = {}
+    left = iter(words)
+    for word in left:
+        if word == "--":
+            plain += left
+        elif not is_flag(word):
+            plain.append(word)
+        else:
+            typed, equals, value = word.partition("=")
+            if typed not in known:
+                raise unknown_flag(typed, known, where)
+            flag = known[typed]
+            if flag.name in given:
+                raise GemmlabError(f"{typed} is given twice", "give it once")
+            if not flag.metavar and equals:
+                raise GemmlabError(f"{typed} takes no value, but `{value}` is given", typed)
+            given[flag.name] = read(flag, value if equals else next(left, None)) if flag.metavar else True
+    return Words(tuple(plain), given)
+
+
+def is_flag(word: str) -> bool:
+    """Whether a word is a flag: it begins with a dash, is more than that, and is no negative number."""
+    return word.startswith("-") and word != "-" and not word[1:2].isdigit()
+
+
+def read(flag: Flag, word: str | None) -> Any:
+    """The value of a flag; raises GemmlabError."""
+    if word is None or word.startswith("--"):
+        after = f", but `{word}` after it" if word else ""
+        raise GemmlabError(f"{flag.typed} has no value{after}", f"{flag.typed} {flag.metavar}: {flag.about}")
+    try:
+        return flag.read(word)
+    except GemmlabError as error:
+        raise GemmlabError(f"{flag.typed}: {error.text}", error.hint) from None
+
+
+def unknown_flag(typed: str, known: Iterable[str], where: str) -> GemmlabError:
+    """The error for a flag that a verb does not have, with the nearest that it has."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(typed, list(known), n=3, cutoff=0.6)
+    return GemmlabError(
+        f"unknown flag `{typed}`", f"the nearest: {', '.join(near)}" if near else f"`{where}` lists them"
+    )
