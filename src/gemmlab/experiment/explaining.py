@@ -29,6 +29,7 @@ def explain(
     for what cannot be used: unknown names, a tile that does not fit, a format that the chip cannot compute in.
     """
     chip = load(chip) if isinstance(chip, str) else chip
+    chosen = kernel is not None
     if kernel is None:
         kernel = suited(problem, chip, default_for(problem))
     elif isinstance(kernel, str):
@@ -48,7 +49,7 @@ def explain(
     if advice:
         from gemmlab.model.advice import advise
 
-        given = advise(outlook, measured_time_s)
+        given = advise(outlook, chosen=chosen, measured_time_s=measured_time_s)
     return Record(
         problem=problem.section(),
         chip=chip_section(chip),

@@ -55,7 +55,7 @@ def candidate_pairs(problem: Gemm, machine: Machine) -> Pairs:
         d_format=problem.d_format,
         block_k=step_of(problem, machine),
         split_k=split,
-        cluster=np.where((block_m >= 128) & (block_n >= 128) & paired, 2.0, 1.0),
+        cluster_m=np.where((block_m >= 128) & (block_n >= 128) & paired, 2.0, 1.0),
         batch=problem.batch,
         vector=vector_elements(problem),
         work=problem.flop / (2 * problem.m * problem.n * problem.k * problem.batch),
@@ -72,6 +72,7 @@ class Best(NamedTuple):
 
     tiling: Tiling
     time_s: float
+    unsplit_s: float  #: of the fastest candidate that leaves k whole
     times: Times  #: of all candidates
     position: int  #: among TILINGS
 
@@ -87,4 +88,5 @@ def best_tiling(problem: Gemm, chip: Chip, constants: Constants, effects: Effect
     total = np.where(allowed, found.total, np.inf)
     near = np.flatnonzero(total <= total.min() * 1.002)
     index = int(min(near, key=lambda i: (TILINGS[i].split_k, -TILINGS[i].block_m * TILINGS[i].block_n)))
-    return Best(TILINGS[index], float(found.total[index]), found, index)
+    whole = min(float(total[i]) for i, tiling in enumerate(TILINGS) if tiling.split_k == 1)
+    return Best(TILINGS[index], float(found.total[index]), whole, found, index)

@@ -14,9 +14,11 @@ class Constants(msgspec.Struct, frozen=True, kw_only=True):
         0.90  #: of DRAM bandwidth that streaming reaches: 0.85-0.93 on V100, A100, H100 (BabelStream, copy)
     )
     dram_per_sm_share: float = 1.6  #: what one SM can draw, times its even share: about 60 % of them saturate DRAM
-    l2_share: float = 0.75  #: of L2 bandwidth that tile loads reach
-    tensor_sustained: float = 0.72  #: of the peak that runs of milliseconds hold under the power limit, random data
-    tensor_burst: float = 0.80  #: the same before power or heat matter: A100 0.82, H100 0.80, RTX 4090 0.94 (cuBLAS)
+    l2_share: float = 0.95  #: of L2 bandwidth that tile loads reach
+    power_slope: float = 0.27  #: long runs hold 1 / (1 + slope * TFLOP/s per watt) of the peak, random data:
+    #: cuBLAS reaches 0.94 of an RTX 4090's peak (0.37 TFLOP/s per watt), 0.82 of an A100's (0.78), 0.72 of an H100's (1.41)
+    unlimited: float = 0.80  #: the same where the chip's power is not known
+    burst_gain: float = 1.12  #: how much more short runs hold than long ones
     vector_sustained: float = 0.80  #: ordinary FMA lanes, issue slots shared with loads
     sustained: dict[str, float] = {}  #: by format, where measured
     burst: dict[str, float] = {}
@@ -36,14 +38,21 @@ class Constants(msgspec.Struct, frozen=True, kw_only=True):
     crowding: float = 0.6  #: added to it where three or more programs, six or more tiles in flight, share an SM
     l2_ways: int = 32  #: lines of a set of L2
 
-    def sustained_share(self, format_name: str, unit: str) -> float:
-        """Share of the peak that long runs hold in that format."""
-        return self.sustained.get(format_name, self.vector_sustained if unit == "vector" else self.tensor_sustained)
+    def sustained_share(self, format_name: str, vector: bool, flop_per_joule: float | None) -> float:
+        """Share of the peak that long runs hold in that format; `flop_per_joule` is the peak over the power limit."""
+        if format_name in self.sustained:
+            return self.sustained[format_name]
+        if vector:
+            return self.vector_sustained
+        if flop_per_joule is None:
+            return self.unlimited
+        return 1 / (1 + self.power_slope * flop_per_joule / 1e12)
 
-    def burst_share(self, format_name: str, unit: str) -> float:
+    def burst_share(self, format_name: str, vector: bool, flop_per_joule: float | None) -> float:
         """Share of the peak that short runs reach in that format."""
-        usual = self.vector_sustained if unit == "vector" else self.tensor_burst
-        return self.burst.get(format_name, max(usual, self.sustained.get(format_name, 0.0)))
+        sustained = self.sustained_share(format_name, vector, flop_per_joule)
+        usual = sustained if vector else min(0.95, self.burst_gain * sustained)
+        return max(sustained, self.burst.get(format_name, usual))
 
 
 GENERIC = Constants()

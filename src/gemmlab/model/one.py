@@ -47,7 +47,8 @@ def pairs_of_kernel(problem: Gemm, kernel: Kernel, machine: Machine, resident: i
         block_k=max(1, kernel.block_k),
         split_k=kernel.split_k,
         group_m=kernel.group_m,
-        cluster=float(kernel.cluster_m * kernel.cluster_n) if machine.clusters else 1.0,
+        cluster_m=kernel.cluster_m if machine.clusters else 1,
+        cluster_n=kernel.cluster_n if machine.clusters else 1,
         resident=resident,
         batch=problem.batch,
         # loads of these families are element-wise anyway, which `issue` counts

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gemmlab.chips import Chip
 from gemmlab.formats import bits_of
+from gemmlab.model.clusters import usable_sms
 from gemmlab.record import unknown_name
 
 Values = NDArray[np.float64]
@@ -48,6 +49,7 @@ class Machine(NamedTuple):
     l2_bytes: float
     l2_partitions: int
     format_name: str
+    flop_per_joule: float | None  #: peak over the power limit
 
 
 class Pairs(NamedTuple):
@@ -62,7 +64,8 @@ class Pairs(NamedTuple):
     block_k: Values
     split_k: Values
     group_m: Values
-    cluster: Values  #: programs that share one operand's tile by multicast
+    cluster_m: Values  #: programs that share B's tile by multicast
+    cluster_n: Values  #: programs that share A's
     resident: Values  #: programs on one SM
     vector: Values  #: elements of one global load, as alignment allows; at 16 bytes the fast road
     a_bytes: Values
@@ -82,7 +85,7 @@ def stand_in(chip: Chip, format_name: str) -> str | None:
     return None
 
 
-def machine_of(chip: Chip, format_name: str) -> Machine:
+def machine_of(chip: Chip, format_name: str, cluster: int = 1) -> Machine:
     """The chip computing in that format, or in a wider one that stands in for it.
 
     A CPU without instructions for a narrow float runs a library's generic loop: each multiply-add converts both
@@ -100,13 +103,13 @@ def machine_of(chip: Chip, format_name: str) -> Machine:
     )
     dram, l2 = chip.level("dram"), chip.level("l2")
     clock = float(peak.clock_hz or chip.clock_hz)
-    sms = int(chip.sm_count)
+    sms = usable_sms(chip, cluster)
     bandwidth = float(dram.bandwidth_bytes_per_s) if dram else float("inf")
     return Machine(
         sms=sms,
         clock_hz=clock,
         flop_per_clock=per_clock,
-        peak_flop_per_s=per_clock * sms * clock,
+        peak_flop_per_s=per_clock * int(chip.sm_count) * clock,
         vector=peak.unit == "vector",
         wide="wgmma" in chip.features or "tensor_memory" in chip.features,
         clusters="clusters" in chip.features,
@@ -115,6 +118,7 @@ def machine_of(chip: Chip, format_name: str) -> Machine:
         l2_bytes=float(l2.capacity_bytes) if l2 else 1.0,
         l2_partitions=2 if "l2_partitions" in chip.features else 1,
         format_name=used,
+        flop_per_joule=float(peak.flop_per_s) / float(chip.power_w) if chip.power_w else None,
     )
 
 
@@ -131,7 +135,8 @@ def pairs_of(
     block_k: ArrayLike = 64,
     split_k: ArrayLike = 1,
     group_m: ArrayLike = 8,
-    cluster: ArrayLike = 1,
+    cluster_m: ArrayLike = 1,
+    cluster_n: ArrayLike = 1,
     resident: ArrayLike = 1,
     batch: ArrayLike = 1,
     vector: ArrayLike | None = None,
@@ -148,7 +153,7 @@ def pairs_of(
     b_bytes = bits_of(b_format or a_format) / 8
     d_bytes = bits_of(d_format or a_format) / 8
     wide = ROAD_BYTES / a_bytes if vector is None else vector
-    columns = (m, n, k, batch, block_m, block_n, block_k, split_k, group_m, cluster, resident, wide, a_bytes, b_bytes,
-               d_bytes, thread_m, thread_n, issue, work)  # fmt: skip
+    columns = (m, n, k, batch, block_m, block_n, block_k, split_k, group_m, cluster_m, cluster_n, resident, wide,
+               a_bytes, b_bytes, d_bytes, thread_m, thread_n, issue, work)  # fmt: skip
     arrays = np.broadcast_arrays(*(np.asarray(column, dtype=np.float64) for column in columns))
     return Pairs(*(np.atleast_1d(array) for array in arrays))

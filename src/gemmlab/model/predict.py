@@ -48,7 +48,7 @@ class Outlook:
     @cached_property
     def machine(self) -> Machine:
         """The chip in this format."""
-        return machine_of(self.chip, self.problem.a_format)
+        return machine_of(self.chip, self.problem.a_format, self.kernel.cluster_m * self.kernel.cluster_n)
 
     @cached_property
     def pairs(self) -> Pairs:
@@ -89,6 +89,23 @@ class Outlook:
         found = float(self.times(effects).total[0])
         return found * self.spill_factor if effects.feeding else found
 
+    def with_reads(self, read: float) -> Outlook:
+        """The same with another number of DRAM bytes read."""
+        return Outlook(self.problem, self.chip, self.kernel, self.constants, self.traffic._replace(read=read))
+
+    @cached_property
+    def floor(self) -> str:
+        """What the time could not go below by the data sheet."""
+        compute = self.problem.flop / self.machine.peak_flop_per_s
+        if self.problem.compulsory_bytes / self.machine.dram_bytes_per_s > compute:
+            return "each matrix once at the data sheet's bandwidth"
+        return "arithmetic at the data sheet's peak"
+
+    @cached_property
+    def terms(self) -> tuple[Term, ...]:
+        """The waterfall of causes."""
+        return waterfall(self.seconds, self.floor)
+
     @cached_property
     def time_s(self) -> float:
         """Predicted time."""
@@ -106,15 +123,11 @@ def predict(outlook: Outlook, counted: Count) -> Prediction:
     levels = level_predictions(outlook, counted)
     slots = machine.sms * held.programs
     waves = counted.programs / slots
-    floor = "arithmetic at the data sheet's peak"
-    if problem.compulsory_bytes / machine.dram_bytes_per_s > compute:
-        floor = "each matrix once at the data sheet's bandwidth"
-    terms = waterfall(outlook.seconds, floor)
     fast = chip.level("l2") or chip.level("shared")
     bounds = lower_bounds(problem, float(fast.capacity_bytes) if fast else 1.0)
     return Prediction(
         time_s=outlook.time_s,
-        bound=bound_of(outlook, compute, levels, terms),
+        bound=bound_of(outlook, compute, levels),
         knee_flop_per_byte=machine.peak_flop_per_s / machine.dram_bytes_per_s,
         compute_time_s=compute,
         waves=waves,
@@ -127,7 +140,7 @@ def predict(outlook: Outlook, counted: Count) -> Prediction:
         dram_bytes_low=traffic.low,
         dram_bytes_high=traffic.high,
         levels=levels,
-        terms=terms,
+        terms=outlook.terms,
         lower_bound_bytes=max(bounds["compulsory"], bounds["tight"]),
         lower_bounds=bounds,
         energy_j=energy(outlook, counted, levels),
@@ -182,9 +195,9 @@ def cluster_share(kernel: Kernel) -> float:
     return (a + b) / (kernel.block_m + kernel.block_n)
 
 
-def bound_of(outlook: Outlook, compute: float, levels: tuple[LevelPrediction, ...], terms: tuple[Term, ...]) -> str:
+def bound_of(outlook: Outlook, compute: float, levels: tuple[LevelPrediction, ...]) -> str:
     """What limits the kernel: the longest of arithmetic and each level, unless a cause outside them takes most time."""
-    share = {term.cause: term.time_s / outlook.time_s for term in terms}
+    share = {term.cause: term.time_s / outlook.time_s for term in outlook.terms}
     if share.get("launch", 0.0) + share.get("split-k reduction", 0.0) > 0.5:
         return "launch"
     if share.get("alignment", 0.0) > 0.4:

@@ -18,7 +18,7 @@ from gemmlab.model.pairs import (
     Pairs,
     Values,
 )
-from gemmlab.model.wave_traffic import Launch, wave_reads
+from gemmlab.model.wave_traffic import Launch, transposed, wave_reads
 
 WARPGROUP_ROWS = 64.0  # of one wgmma: B's tile is read from shared memory once for each 64 rows
 WARP_TILE = 64.0  # mma.sync kernels: each warp reads its own part of both tiles
@@ -66,17 +66,17 @@ def cycles_per_k(pairs: Pairs, machine: Machine, constants: Constants, effects: 
     cycles = 2 * np.maximum(large, least) * np.maximum(small, 8.0) / machine.flop_per_clock
     if not effects.padding:
         cycles = 2 * pairs.block_m * pairs.block_n / machine.flop_per_clock
+    norm = constants.feed_norm
     if effects.feeding:
-        loaded = pairs.block_m * pairs.a_bytes + pairs.block_n * pairs.b_bytes / pairs.cluster
+        loaded = pairs.block_m * pairs.a_bytes / pairs.cluster_n + pairs.block_n * pairs.b_bytes / pairs.cluster_m
         port = constants.l2_share * machine.l2_bytes_per_s / machine.clock_hz / active
         l2 = loaded / np.minimum(L2_BYTES_PER_CLOCK_PER_SM, port)
-        norm = constants.feed_norm
         shared = np.maximum(shared_cycles(pairs, machine, large, small), pairs.issue)
         cycles = (cycles**norm + l2**norm + shared**norm) ** (1 / norm)
     if effects.alignment:
         slow = pairs.vector * pairs.a_bytes < ROAD_BYTES
         elements = (pairs.block_m + pairs.block_n) / 32 / pairs.vector
-        cycles = np.maximum(cycles, np.where(slow, elements * constants.scalar_cycles, 0.0))
+        cycles = (cycles**norm + np.where(slow, elements * constants.scalar_cycles, 0.0) ** norm) ** (1 / norm)
     return cycles
 
 
@@ -143,7 +143,7 @@ def times(
     return Times(total, sm, dram, power, reads, rounds)
 
 
-def closed_reads(pairs: Pairs, machine: Machine) -> Values:
+def closed_reads(pairs: Pairs, machine: Machine, raster: str = "n") -> Values:
     """DRAM bytes read by the closed wave form."""
     launch = Launch(
         m=pairs.m,
@@ -159,7 +159,8 @@ def closed_reads(pairs: Pairs, machine: Machine) -> Values:
         split_k=pairs.split_k,
         batch=pairs.batch,
     )
-    return wave_reads(launch, machine.l2_bytes, machine.l2_partitions)
+    ordered = transposed(launch) if raster == "m" else launch
+    return wave_reads(ordered, machine.l2_bytes, machine.l2_partitions)
 
 
 def dram_seconds(
@@ -183,9 +184,8 @@ def held_share(total: Values, machine: Machine, constants: Constants) -> Values:
     A run that rests for `rest_s` between launches may draw more than its limit while it runs; the clock answers with
     less than the power (P ~ f * V**2, V falling with f).
     """
-    unit = "vector" if machine.vector else "tensor"
-    sustained = constants.sustained_share(machine.format_name, unit)
-    burst = constants.burst_share(machine.format_name, unit)
+    rated = (machine.format_name, machine.vector, machine.flop_per_joule)
+    sustained, burst = constants.sustained_share(*rated), constants.burst_share(*rated)
     relief = (1 + constants.rest_s / total) ** constants.clock_gain
     share: Values = np.minimum(burst, sustained * relief)
     return share

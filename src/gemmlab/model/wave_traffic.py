@@ -35,14 +35,31 @@ def hit_share(distance: Values, capacity: float) -> Values:
     return share
 
 
-def wave_reads(launch: Launch, l2_bytes: float, partitions: int) -> Values:
-    """DRAM bytes read of A and B by all waves, programs in lock-step, order grouped along m.
+class Reach(NamedTuple):
+    """How programs in lock-step share, and how many bytes pass before a panel serves again."""
 
-    One wave holds `rows` x `columns` tiles and reads their panels of A and B once. A's panels serve again in the next
-    wave of the same group of rows if a whole wave fits L2; B's serve again in the next group if everything read for a
-    group, and D's tiles, fit. What both partitions of L2 read lies in both, so the capacity is that of one. Neither
-    falls below one read of A and B. Exact far from the capacity's edge; near it the simulation in l2.py is what
-    counts.
+    rows: Values  #: tiles of one wave, down
+    columns: Values  #: and across
+    wave: Values  #: bytes of all panels of one wave: until A's panels serve the next wave
+    sweep: Values  #: bytes, in one partition, of one sweep of a group of rows: until B's panels serve the next group
+
+
+def transposed(launch: Launch) -> Launch:
+    """The launch with rows and columns exchanged: raster `m` is raster `n` of it."""
+    return launch._replace(
+        m=launch.n,
+        n=launch.m,
+        block_m=launch.block_n,
+        block_n=launch.block_m,
+        a_bytes=launch.b_bytes,
+        b_bytes=launch.a_bytes,
+    )
+
+
+def reaches(launch: Launch, partitions: int) -> Reach:
+    """Sharing within a wave, and the reach until panels serve again.
+
+    What both partitions of L2 read lies in both; of D, written once, half as much again as one partition's share.
     """
     down = np.ceil(launch.m / launch.block_m)
     across = np.ceil(launch.n / launch.block_n)
@@ -51,19 +68,34 @@ def wave_reads(launch: Launch, l2_bytes: float, partitions: int) -> Values:
     tiles = np.maximum(1.0, slots / launch.split_k)
     rows = np.minimum(down, np.maximum(group, np.ceil(tiles / across)))
     columns = np.minimum(across, np.ceil(tiles / rows))
-    capacity = l2_bytes / partitions
-
     panel_a = launch.block_m * launch.k * launch.a_bytes
     panel_b = launch.block_n * launch.k * launch.b_bytes
-    wave = rows * panel_a + columns * panel_b
     stored = launch.d_bytes * (1 + 0.5 * (partitions > 1)) / partitions
-    sweep = across * panel_b + rows * panel_a + stored * rows * launch.block_m * launch.n
+    return Reach(
+        rows,
+        columns,
+        wave=rows * panel_a + columns * panel_b,
+        sweep=across * panel_b + rows * panel_a + stored * rows * launch.block_m * launch.n,
+    )
 
+
+def wave_reads(launch: Launch, l2_bytes: float, partitions: int) -> Values:
+    """DRAM bytes read of A and B by all waves, programs in lock-step, order grouped along m.
+
+    One wave holds `rows` x `columns` tiles and reads their panels of A and B once. A's panels serve again in the next
+    wave of the same group of rows if a whole wave fits L2; B's serve again in the next group if everything read for a
+    group, and D's tiles, fit. Neither falls below one read of A and B. Exact far from the capacity's edge; near it the
+    simulation in l2.py is what counts.
+    """
+    reach = reaches(launch, partitions)
+    capacity = l2_bytes / partitions
+    down = np.ceil(launch.m / launch.block_m)
+    across = np.ceil(launch.n / launch.block_n)
     a_once = launch.m * launch.k * launch.a_bytes
     b_once = launch.n * launch.k * launch.b_bytes
-    sweeps = np.maximum(1.0, down / rows)
-    waves_across = np.maximum(1.0, across / columns)
-    a_again = (waves_across - 1) * (1 - hit_share(wave, capacity))
-    b_again = (sweeps - 1) * (1 - hit_share(sweep, capacity))
+    sweeps = np.maximum(1.0, down / reach.rows)
+    waves_across = np.maximum(1.0, across / reach.columns)
+    a_again = (waves_across - 1) * (1 - hit_share(reach.wave, capacity))
+    b_again = (sweeps - 1) * (1 - hit_share(reach.sweep, capacity))
     reads: Values = launch.batch * (a_once * (1 + a_again) + b_once * (1 + b_again))
     return reads

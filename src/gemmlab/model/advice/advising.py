@@ -1,0 +1,38 @@
+"""Ask every rule, keep what is worth saying, the largest gain first."""
+
+from __future__ import annotations
+
+from gemmlab.model.advice.alignment import alignment_advice
+from gemmlab.model.advice.arithmetic import format_advice, padding_advice
+from gemmlab.model.advice.situation import Situation
+from gemmlab.model.advice.surroundings import blame, fine, folding_advice, launch_advice
+from gemmlab.model.advice.tiling import cluster_advice, family_advice, raster_advice, split_advice, tile_advice
+from gemmlab.model.predict import Outlook
+from gemmlab.record import Advice
+
+RULES = (
+    alignment_advice,
+    format_advice,
+    padding_advice,
+    tile_advice,
+    family_advice,
+    split_advice,
+    raster_advice,
+    cluster_advice,
+    launch_advice,
+    folding_advice,
+)
+SURE = {"high": 0, "medium": 1, "low": 2}
+
+
+def advise(outlook: Outlook, *, chosen: bool = False, measured_time_s: float | None = None) -> tuple[Advice, ...]:
+    """The Record's `advice`: changes predicted to gain, the surest and largest first, or that the shape is fine.
+
+    `chosen` says that the user named the kernel or its tile, so that changing it is advice too. With `measured_time_s`,
+    a time that the user saw, it may be the library's fault, or the measurement's.
+    """
+    now = Situation(outlook, chosen=chosen, measured_time_s=measured_time_s)
+    found = [advice for rule in RULES for advice in rule(now)]
+    found.extend(blame(now, found))
+    found.extend(fine(now, found))
+    return tuple(sorted(found, key=lambda advice: (-round(advice.predicted_speedup, 2), SURE[advice.confidence])))

@@ -1,0 +1,135 @@
+"""Rows and bases off the 16-byte road: pad the side that sets the stride, its leading dimension, or copy the view."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gemmlab.formats import bits_of
+from gemmlab.model.advice.situation import WORTH, Situation, resized
+from gemmlab.model.road import Road, roads
+from gemmlab.problem import Gemm
+from gemmlab.record import Advice
+from gemmlab.units import bytes_text, round_up
+
+LINE_BYTES = 128  # padding a side to whole cache lines serves the next kernel too
+STRIDES = {"A": "lda", "B": "ldb", "D": "ldc"}
+FORMATS = {"A": "a_format", "B": "b_format", "D": "d_format"}
+OFFSETS = {"A": "a_offset_bytes", "B": "b_offset_bytes", "D": "c_offset_bytes"}
+
+
+def side_of_stride(problem: Gemm, operand: str) -> str:
+    """The side that is the operand's row length in memory: `n` for B (k, n), `k` for B stored transposed."""
+    if operand == "A":
+        return "m" if problem.layout[0] == "t" else "k"
+    if operand == "B":
+        return "k" if problem.layout[1] == "t" else "n"
+    return "n"
+
+
+def stored_columns(problem: Gemm, operand: str) -> int:
+    """Elements of one stored row."""
+    return int(getattr(problem, side_of_stride(problem, operand)))
+
+
+def aligned_side(problem: Gemm, operand: str, value: int) -> int:
+    """The next size whose rows are whole cache lines, or whole 16 bytes where that would add more than an eighth."""
+    bits = bits_of(getattr(problem, FORMATS[operand]))
+    line = round_up(value, max(1, LINE_BYTES * 8 // bits))
+    return line if line <= value * 9 // 8 else round_up(value, max(1, 128 // bits))
+
+
+def alignment_advice(now: Situation) -> Iterator[Advice]:
+    """The best remedy of each kind for operands that are off the fast road."""
+    slow = [road for road in roads(now.problem) if not road.fast]
+    if not slow:
+        return
+    views = [road for road in slow if is_view(now.problem, road)]
+    if views:
+        yield from copy_views(now, views)
+    sides = {side_of_stride(now.problem, road.operand) for road in slow if road not in views}
+    if sides:
+        yield from pad_sides(now, slow, sorted(sides))
+        yield from pad_strides(now, slow)
+
+
+def is_view(problem: Gemm, road: Road) -> bool:
+    """Whether the operand itself could be on the road: a base or a stride of a larger array is what throws it off."""
+    bits = bits_of(getattr(problem, FORMATS[road.operand]))
+    return stored_columns(problem, road.operand) * bits % 128 == 0
+
+
+def pad_sides(now: Situation, slow: list[Road], sides: list[str]) -> Iterator[Advice]:
+    """Make the matrices themselves larger, zeros in what is added."""
+    problem = now.problem
+    bigger: dict[str, int] = {}
+    for road in slow:
+        side = side_of_stride(problem, road.operand)
+        if side in sides:
+            wanted = aligned_side(problem, road.operand, getattr(problem, side))
+            bigger[side] = max(wanted, bigger.get(side, 0))
+    if problem.structure in ("triangular", "symmetric", "banded") and "k" in bigger:
+        bigger["m"] = bigger["k"]
+    padded = resized(problem, **bigger)
+    gain = now.gain(now.time_s(padded))
+    if gain < WORTH:
+        return
+    text = " and ".join(f"{side} from {getattr(problem, side)} to {value}" for side, value in bigger.items())
+    which = " and ".join(road.operand for road in slow)
+    yield Advice(
+        cause="alignment",
+        change=f"pad {text}: rows of {which} then start at multiples of 16 bytes",
+        predicted_speedup=gain,
+        cost=f"{padded.flop / problem.flop - 1:.2%} more work, "
+        f"{bytes_text(padded.compulsory_bytes - problem.compulsory_bytes)} more memory",
+        confidence="high",
+    )
+
+
+def pad_strides(now: Situation, slow: list[Road]) -> Iterator[Advice]:
+    """Keep the sizes and leave a gap behind each row."""
+    problem = now.problem
+    if problem.groups:
+        return
+    strides = {
+        STRIDES[road.operand]: aligned_side(problem, road.operand, getattr(problem, STRIDES[road.operand]))
+        for road in slow
+    }
+    gapped = problem.replace(**strides, **{OFFSETS[road.operand]: 0 for road in slow})
+    gain = now.gain(now.time_s(gapped))
+    if gain < WORTH:
+        return
+    text = ", ".join(f"{name} {getattr(problem, name)} -> {value}" for name, value in strides.items())
+    yield Advice(
+        cause="alignment",
+        change=f"allocate with a padded leading dimension ({text}) and multiply the view",
+        predicted_speedup=gain,
+        cost="no extra work; whoever allocates the matrix must know",
+        confidence="high",
+    )
+
+
+def copy_views(now: Situation, views: list[Road]) -> Iterator[Advice]:
+    """Copy operands whose base or stride comes from a larger array; D is written to a buffer and copied out."""
+    problem = now.problem
+    if problem.groups:
+        return
+    changes: dict[str, int] = {}
+    moved = 0
+    for road in views:
+        changes[STRIDES[road.operand]] = stored_columns(problem, road.operand)
+        changes[OFFSETS[road.operand]] = 0
+        moved += 2 * {"A": problem.a_bytes, "B": problem.b_bytes, "D": problem.d_bytes}[road.operand]
+    dram = now.chip.level("dram")
+    copying = moved / (now.outlook.constants.dram_share * float(dram.bandwidth_bytes_per_s)) if dram else 0.0
+    copying += now.outlook.constants.launch_s * len(views)
+    gain = now.gain(now.time_s(problem.replace(**changes)) + copying)
+    if gain < WORTH:
+        return
+    which = " and ".join(road.operand for road in views)
+    yield Advice(
+        cause="contiguous",
+        change=f"copy {which} to a contiguous, aligned buffer before multiplying",
+        predicted_speedup=gain,
+        cost=f"{bytes_text(moved)} moved for the copy, counted in the speed-up; none where the copy can be kept",
+        confidence="high",
+    )
