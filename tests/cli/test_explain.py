@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from gemmlab.record import Record
+from gemmlab.units import seconds_text
 
 SHAPE = ("explain", 512, 384, 256)
 
@@ -115,6 +116,13 @@ def test_a_table_of_shapes(run):
     assert "64 x 64 x 64" in text
 
 
+def test_a_table_ends_with_what_all_take(run):
+    Path("shapes.csv").write_text("m,n,k,count\n4096,4096,4096,3\n2048,4096,4096,5\n")
+    one, other = (r.prediction.time_s for r in run("explain", "shapes.csv", "--json", "--no-advice").records)
+    last = run("explain", "shapes.csv", "--no-advice").out.splitlines()[-1]
+    assert last == f"all 8 of them one after another: {seconds_text(3 * one + 5 * other)} predicted"
+
+
 def test_suites_by_flag_and_by_bare_name(run):
     flagged = run("explain", "--suite", "waves", "--json", "--no-advice")
     bare = run("explain", "waves", "--json", "--no-advice")
@@ -155,9 +163,11 @@ def test_a_page_of_several_shapes(run):
 
 @pytest.mark.parametrize("width", [40, 57, 80, 100])
 def test_text_keeps_to_its_width(run, width):
-    lines = run(*SHAPE, "--width", width).out.splitlines()
-    assert lines
-    assert max(map(len, lines)) <= width
+    Path("shapes.csv").write_text("m,n,k\n128,256,64\n4096,50257,768\n")
+    for source in (SHAPE, ("explain", "shapes.csv")):
+        lines = run(*source, "--width", width).out.splitlines()
+        assert lines
+        assert max(map(len, lines)) <= width
 
 
 def test_no_colour_where_nobody_looks_or_nobody_wants_it(run, monkeypatch):

@@ -32,8 +32,9 @@ def test_import_loads_nothing_but_itself():
     assert not loaded & {"numpy", "msgspec", *HEAVY}
 
 
-@pytest.mark.parametrize("flags", [(), ("--json",), ("--html", os.devnull, "--plot", os.devnull)])
-def test_explain_loads_nothing_heavy(flags):
+@pytest.mark.parametrize("flags", [(), ("--json",), ("--html", "page.html", "--plot", "plot.svg")])
+def test_explain_loads_nothing_heavy(flags, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     loaded = loaded_by(f"from gemmlab.cli import main\nassert main({[*SHAPE, *flags]!r}) == 0")
     assert not loaded & {*HEAVY, "rich", "argparse"}
     assert "gemmlab.experiment" in loaded

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gemmlab import chips, experiment, kernels
 from gemmlab.cli.options import EXPLAIN, KERNEL, OUTPUT, PROBLEM, SUITE
 from gemmlab.cli.output import deliver, prepared
 from gemmlab.cli.parse import parse
 from gemmlab.cli.shapes import shapes_of
-from gemmlab.kernels import Kernel
 from gemmlab.problem import Gemm, Shape
 from gemmlab.record import GemmlabError, Record
+
+if TYPE_CHECKING:
+    from gemmlab.kernels import Kernel
 
 HELP = "gemmlab explain --help"
 SOURCE = (
@@ -46,7 +47,7 @@ def run(words: Sequence[str]) -> int:
         )
     chip = given.get("chip", "h100-sxm")
     told = list(records(shapes, chip, KERNEL.of(given), measured, advice="no_advice" not in output))
-    deliver(told, output)
+    deliver(told, output, together(shapes, told))
     return 0
 
 
@@ -54,6 +55,8 @@ def records(
     shapes: Sequence[Shape], chip_name: str, flags: dict[str, Any], measured: float | None, *, advice: bool
 ) -> Iterator[Record]:
     """A Record of each shape; raises GemmlabError that says which shape it is about where there are several."""
+    from gemmlab import chips, experiment  # the model loads numpy, which bad input need not wait for
+
     chip = chips.load(chip_name)
     for index, shape in enumerate(shapes):
         progress(index, len(shapes))
@@ -66,10 +69,22 @@ def records(
     progress(len(shapes), len(shapes))
 
 
+def together(shapes: Sequence[Shape], told: Sequence[Record]) -> str:
+    """What all shapes take one after another, each as often as it occurs; empty where there is only one."""
+    from gemmlab.units import seconds_text
+
+    times = [record.prediction.time_s if record.prediction else 0.0 for record in told]
+    occurrences = sum(shape.count for shape in shapes)
+    total = sum(shape.count * time for shape, time in zip(shapes, times, strict=True))
+    return f"all {occurrences} of them one after another: {seconds_text(total)} predicted" if len(shapes) > 1 else ""
+
+
 def kernel_of(problem: Gemm, flags: dict[str, Any]) -> Kernel | None:
     """The kernel that the flags describe for a problem; None where they leave the choice to the model."""
     if not flags:
         return None
+    from gemmlab import kernels
+
     settings = dict(flags)
     name = settings.pop("kernel", None)
     if name is not None and ".py" in name:

@@ -43,10 +43,13 @@ def check_target(flag: str, path: str) -> None:
     destination(path)
 
 
-def deliver(records: Sequence[Record], output: dict[str, Any]) -> None:
-    """Render everything, write the files, then print; raises GemmlabError where a file cannot be written."""
+def deliver(records: Sequence[Record], output: dict[str, Any], total: str = "") -> None:
+    """Render everything, write the files, then print; raises GemmlabError where a file cannot be written.
+
+    `total` is a line below a table of several.
+    """
     files = {path: RENDERERS[name](records) for name, path in targets(output).items()}
-    printed = shown(records, output)
+    printed = shown(records, output, total)
     if files:
         from gemmlab.report import write_file
 
@@ -56,7 +59,7 @@ def deliver(records: Sequence[Record], output: dict[str, Any]) -> None:
     emit(printed, for_programs="json" in output or output.get("csv") == STDOUT)
 
 
-def shown(records: Sequence[Record], output: dict[str, Any]) -> str:
+def shown(records: Sequence[Record], output: dict[str, Any], total: str) -> str:
     """What standard output gets."""
     if "json" in output:
         return "".join(record.to_json() + "\n" for record in records)
@@ -67,8 +70,10 @@ def shown(records: Sequence[Record], output: dict[str, Any]) -> str:
 
         return terminal(records[0], width=output.get("width")) + "\n"
     from gemmlab.report import sweep_table
+    from gemmlab.report.canvas import Canvas
 
-    return sweep_table(records, width=output.get("width")) + "\n"
+    canvas = Canvas.of(sys.stdout, output.get("width"), None, None)
+    return "\n".join([sweep_table(records, width=output.get("width")), *canvas.wrap(total), ""])
 
 
 def csv_text(records: Sequence[Record]) -> str:
