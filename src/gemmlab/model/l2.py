@@ -75,7 +75,7 @@ class Halves:
         last = self.last[key]
         at = half * self.width + last
         distance = newer[(half + 1) * self.width - 1] - newer[at] + 0.5 * self.recent[at]
-        index = np.minimum(distance * self.scale, len(self.chance) - 1).astype(np.int64)
+        index = np.minimum(np.maximum(distance * self.scale, 0), len(self.chance) - 1).astype(np.int64)
         return np.where(last >= 0, self.chance[index], 0.0)
 
     def touch(self, half: NDArray[np.int64], key: NDArray[np.int64], size: NDArray[np.float64], batch: int) -> None:

@@ -73,11 +73,12 @@ def tile_order(grid: Grid, count: int) -> tuple[NDArray[np.int64], NDArray[np.in
     if grid.raster == "m":
         down, across = across, down
     program = np.arange(count)
-    member, within = np.divmod(program, down * across)
+    member, within = np.divmod(program, min(down * across, count))
     group = min(grid.group_m, down)
-    first = within // (group * across) * group
+    each = min(group * across, count)
+    first = within // each * group
     height = np.minimum(down - first, group)
-    inside = within % (group * across)
+    inside = within % each
     major, minor = first + inside % height, inside // height
     return (minor, major, member) if grid.raster == "m" else (major, minor, member)
 
@@ -102,12 +103,12 @@ def walk(grid: Grid, slots: int, steps: int, jitter: float, programs: int, seed:
     order = np.argsort(begin, axis=None, kind="stable")
     program, step = np.divmod(order, steps + 1)
     stores = step == steps
-    members = int(member[-1]) + 1
-    a_pieces, b_pieces = members * grid.tiles_m * steps, members * grid.tiles_n * steps
-    a = (member[program] * grid.tiles_m + row[program]) * steps + step
-    b = a_pieces + (member[program] * grid.tiles_n + column[program]) * steps + step
-    heights = np.minimum(grid.block_m, grid.m - np.arange(grid.tiles_m) * grid.block_m)
-    across = np.minimum(grid.block_n, grid.n - np.arange(grid.tiles_n) * grid.block_n)
+    members, rows, columns = (int(seen.max()) + 1 for seen in (member, row, column))  # no more than these are touched
+    a_pieces, b_pieces = members * rows * steps, members * columns * steps
+    a = (member[program] * rows + row[program]) * steps + step
+    b = a_pieces + (member[program] * columns + column[program]) * steps + step
+    heights = np.minimum(grid.block_m, grid.m - np.arange(rows) * grid.block_m)
+    across = np.minimum(grid.block_n, grid.n - np.arange(columns) * grid.block_n)
     sizes = [
         np.tile((heights[:, None] * widths * grid.a_bytes).ravel(), members),
         np.tile((across[:, None] * widths * grid.b_bytes).ravel(), members),

@@ -17,6 +17,9 @@ from gemmlab.model.wave_traffic import Launch, reaches, transposed, wave_reads
 from gemmlab.problem import Gemm
 
 MOST_TOUCHES = 60_000  # of one simulation; a longer launch is simulated in its beginning and carried on
+MOST_BATCHES = 600  # likewise, for chips of few SMs, whose batches are small
+DEEP = 2  # past so many times those a beginning of k is simulated too: its panels exceed L2 many times over
+LEAST_BATCH = 8  # touches looked up together, at least
 INSIDE, OUTSIDE = 0.5, 2.2  # of one partition's capacity: certain to stay, certain to be gone
 KEPT_SHARE = 0.03  # of L2 that a long kernel leaves dirty with its own result (H200: 1.9 of 60 MB at 8192^3)
 CROWD_PROGRAMS, CROWD_TILES = 3, 6
@@ -100,11 +103,18 @@ def simulate(
     shrunk = cache._replace(capacity_bytes=cache.capacity_bytes * variant.capacity)
     narrow = grid._replace(k=-(-grid.k // grid.split_k))
     steps = steps_of(narrow, active, detail.piece_share * cache.capacity_bytes, detail.steps)
-    programs = min(grid.programs, max(4 * slots, MOST_TOUCHES // (steps + 1)))
-    events = walk(grid, slots, steps, jitter_of(kernel, resident, constants, variant), programs)
-    misses = dram_misses(events, shrunk, max(32, int(active * detail.batch)))
+    batch = max(LEAST_BATCH, int(active * detail.batch))
+    touches = min(MOST_TOUCHES, MOST_BATCHES * batch)
+    programs = min(grid.programs, max(4 * slots, touches // (steps + 1)))
+    walked = min(steps, max(detail.steps, DEEP * touches // programs))
+    part = min(narrow.k, walked * -(-narrow.k // steps))
+    events = walk(
+        grid._replace(k=part * grid.split_k), slots, walked, jitter_of(kernel, resident, constants, variant), programs
+    )
+    misses = dram_misses(events, shrunk, batch)
     stored = float(grid.m) * grid.n * grid.d_bytes * grid.batch * grid.split_k
-    return carried_on(misses, grid.programs / programs), stored - min(misses.kept, stored)
+    read = carried_on(misses, grid.programs / programs) * (narrow.k / part)
+    return read, stored - min(misses.kept, stored)
 
 
 def carried_on(misses: Misses, times: float) -> float:
