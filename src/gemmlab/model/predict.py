@@ -63,8 +63,9 @@ class Outlook:
         return dram_traffic(self.problem, self.chip, self.kernel, self.held, self.constants)
 
     def times(self, effects: Effects = ALL) -> Times:
-        """Times under some effects, DRAM reads as simulated."""
-        reads = self.traffic.read * self.reads_shares
+        """Times under some effects, DRAM reads as simulated, or each operand once where re-reading is left out."""
+        read = self.traffic.read if effects.traffic else min(self.problem.compulsory_read_bytes, self.traffic.read)
+        reads = read * self.reads_shares
         return times(self.pairs, self.machine, self.constants, effects, dram_reads=reads, together=True)
 
     @cached_property

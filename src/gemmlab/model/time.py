@@ -99,17 +99,17 @@ def times(
     dram_reads: Values | None = None,
     together: bool = False,
 ) -> Times:
-    """Predicted time of each pair; `dram_reads` replaces the closed form of the DRAM reads where given.
+    """Predicted time of each pair; `dram_reads`, where given, are the bytes read whatever `effects.traffic` says.
 
     `together`: all pairs are members of one launch, and the result is one time.
     """
-    tiles = pairs.m * pairs.n / (pairs.block_m * pairs.block_n)
-    if effects.padding:
-        tiles = np.ceil(pairs.m / pairs.block_m) * np.ceil(pairs.n / pairs.block_n)
-    programs = tiles * pairs.split_k * pairs.batch
-    launched = np.full_like(programs, programs.sum()) if together else programs
-    active = np.clip(np.ceil(launched), 1.0, machine.sms)
-    rounds = programs / machine.sms
+    whole = np.ceil(pairs.m / pairs.block_m) * np.ceil(pairs.n / pairs.block_n)
+    tiles = whole if effects.padding else pairs.m * pairs.n / (pairs.block_m * pairs.block_n)
+    launched = whole * pairs.split_k * pairs.batch
+    if together:
+        launched = np.full_like(launched, launched.sum())
+    active = np.minimum(launched, machine.sms)
+    rounds = tiles * pairs.split_k * pairs.batch / machine.sms
     if effects.waves:
         rounds = rounds * np.ceil(launched / machine.sms) / (launched / machine.sms)
     k = pairs.k / pairs.split_k
@@ -119,10 +119,10 @@ def times(
         k = k + (constants.vector_fill_k if machine.vector else constants.tensor_fill_bytes / pairs.a_bytes)
     sm = pairs.work * rounds * k * cycles_per_k(pairs, machine, constants, effects, active) / machine.clock_hz
 
-    once = pairs.batch * (pairs.m * pairs.k * pairs.a_bytes + pairs.k * pairs.n * pairs.b_bytes)
-    reads = once
-    if effects.traffic:
-        reads = closed_reads(pairs, machine) if dram_reads is None else dram_reads
+    reads = dram_reads
+    if reads is None:
+        once = pairs.batch * (pairs.m * pairs.k * pairs.a_bytes + pairs.k * pairs.n * pairs.b_bytes)
+        reads = closed_reads(pairs, machine) if effects.traffic else once
     dram = dram_seconds(pairs, machine, constants, effects, reads, active)
     flop = 2 * pairs.m * pairs.n * pairs.k * pairs.batch * pairs.work
     if together:
