@@ -66,7 +66,9 @@ class DramTraffic(NamedTuple):
 
 def grid_of(problem: Gemm, kernel: Kernel) -> Grid:
     """The launch as the traffic model sees it, members of a group as one after another (their sides averaged)."""
-    half = 0.5625 if problem.structure == "sparse_2_4" else 1.0  # kept half and 2 bits for each kept 16-bit element
+    a_bits: float = bits_of(problem.a_format)
+    if problem.structure == "sparse_2_4":
+        a_bits = a_bits / 2 + 1  # every second element, and 2 bits of metadata beside it
     return Grid(
         m=problem.m,
         n=problem.n,
