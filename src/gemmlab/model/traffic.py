@@ -78,7 +78,7 @@ def grid_of(problem: Gemm, kernel: Kernel) -> Grid:
         block_k=kernel.block_k,
         group_m=kernel.group_m,
         raster=kernel.raster,
-        a_bytes=bits_of(problem.a_format) / 8 * half,
+        a_bytes=a_bits / 8,
         b_bytes=bits_of(problem.b_format) / 8,
         d_bytes=bits_of(problem.d_format if kernel.split_k == 1 else problem.accumulate) / 8,
         batch=problem.batch,
