@@ -3,7 +3,10 @@ VENV := .venv
 RUN := $(VENV)/bin/python -m
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint types contract wheel docs check clean moved
+# Compiled modules are kept: without them the first test waits three times as long.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test lint types contract wheel docs cold check clean moved
 
 demo: $(READY)
 	@mkdir -p build
@@ -29,7 +32,11 @@ wheel: $(READY)
 docs: $(READY)
 	@$(VENV)/bin/python docs/update.py
 
-check: test lint types contract wheel
+# Does an answer come in three times as long as importing numpy takes?
+cold: $(READY)
+	@$(VENV)/bin/python benchmarks/cold_start.py --rounds 15 --dry
+
+check: test lint types contract wheel cold
 
 # The stamp keeps the folder it was made for: an environment that was moved points at files that are no longer there.
 $(READY): pyproject.toml tools/set-up $(if $(filter $(CURDIR),$(shell cat $(READY) 2>/dev/null)),,moved)

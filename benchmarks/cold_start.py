@@ -1,7 +1,8 @@
 """How long `gemmlab explain` takes from nothing, beside `python -c "import numpy"`; writes results/cold_start.json.
 
 The bar: at most 3 times as long. Both are started in turn, A B A B, so that whatever else the machine does falls on
-both; the medians are compared. `bare` is the interpreter alone, and `parser` the command line without an answer.
+both; the medians are compared. Compiled modules may be kept, as installing does and Python does by default. `bare` is
+the interpreter alone, and `parser` the command line without an answer.
 """
 
 from __future__ import annotations
@@ -33,13 +34,15 @@ COMMANDS = {
 
 def seconds(words: list[str]) -> float:
     """Wall-clock time of one process."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     start = time.perf_counter()
-    subprocess.run([sys.executable, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    subprocess.run([sys.executable, *words], env=environment, check=False, **quiet)
     return time.perf_counter() - start
 
 
 def measure(rounds: int) -> dict[str, list[float]]:
-    """Times of each command, one of each a round; the first round, which fills the file cache, is dropped."""
+    """Times of each command, one of each a round; the first round, which fills the caches, is dropped."""
     times: dict[str, list[float]] = {name: [] for name in COMMANDS}
     for turn in range(rounds + 1):
         for name, words in COMMANDS.items():

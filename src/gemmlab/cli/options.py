@@ -128,7 +128,7 @@ OUTPUT = Section(
         Flag("plot", "Write the pictures of one multiplication as SVG.", "FILE.svg"),
         Flag("html", "Write a page that needs nothing else.", "FILE"),
         WIDTH,
-        Flag("no_advice", "Leave out what to change, which takes most of the time."),
+        Flag("no_advice", "Leave out what to change."),
     ),
 )
 
