@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from gemmlab.chips import Chip
-from gemmlab.kernels import Kernel, accumulators, registers_needed, shared_bytes_of, stage_bytes
+from gemmlab.kernels import Kernel, accumulators, get, registers_of, shared_bytes_of, stage_bytes
 from gemmlab.problem import Gemm
 from gemmlab.record import GemmlabError
 from gemmlab.units import capacity_text, ceil_div, round_up
 
 RESERVED_SHARED_BYTES = 1024  # CUDA keeps 1 KiB of each program's shared memory, compute capability 8.0 and later
+RESERVING = ("ampere", "ada", "hopper", "blackwell")
+SHORTEST_STEP = 8  # elements of k below which a smaller tile is the better remedy
 REGISTER_UNIT = 256  # registers are handed to a warp in pieces of 256
 
 
@@ -38,15 +41,15 @@ def occupancy(problem: Gemm, chip: Chip, kernel: Kernel) -> Occupancy:
     fits.
     """
     limits = chip.limits
-    needed = kernel.registers or registers_needed(kernel, problem)
-    warps = warps_of(kernel)
+    needed = registers_of(kernel, problem)
     if limits is None:
-        return Occupancy(1, "one program a core", needed, 0, warps)
+        return Occupancy(1, "one program a core", needed, 0, warps_of(kernel))
     require_fit(problem, chip, kernel)
+    warps = ceil_div(kernel.threads, limits.warp_size)  # 64 threads on AMD's chips
     given = min(needed, int(limits.registers_per_thread))
     given = min(given, int(limits.registers_per_sm) // (warps * limits.warp_size) // 8 * 8)
     shared = shared_bytes_of(kernel, problem)
-    held = shared + RESERVED_SHARED_BYTES if chip.architecture not in ("volta", "turing") else shared
+    held = shared + RESERVED_SHARED_BYTES if chip.architecture in RESERVING else shared
     fits = {
         "registers": int(limits.registers_per_sm) // (round_up(given * limits.warp_size, REGISTER_UNIT) * warps),
         "shared memory": int(limits.shared_bytes_per_sm) // held if shared else 1 << 20,
@@ -58,31 +61,67 @@ def occupancy(problem: Gemm, chip: Chip, kernel: Kernel) -> Occupancy:
 
 
 def require_fit(problem: Gemm, chip: Chip, kernel: Kernel) -> None:
-    """Raise GemmlabError naming the limit that the tile exceeds and by how much, with tiles that fit as the hint."""
+    """Raise GemmlabError naming the limit that the tile exceeds and by how much, with what fits as the hint."""
+    said = excess(problem, chip, kernel)
+    if said:
+        raise GemmlabError(said, remedy(problem, chip, kernel))
+
+
+def excess(problem: Gemm, chip: Chip, kernel: Kernel) -> str:
+    """The first limit of one SM that one program of the kernel exceeds, in words; empty where it fits."""
     limits = chip.limits
     if limits is None:
-        return
+        return ""
     shared, most = shared_bytes_of(kernel, problem), int(limits.shared_bytes_per_program)
     if shared > most:
-        stages = most // max(1, stage_bytes(kernel, problem))
-        smaller = f"--stages {stages} needs {capacity_text(stages * stage_bytes(kernel, problem))}" if stages else ""
-        halved = f"choose --tile {kernel.block_m}x{kernel.block_n}x{max(1, kernel.block_k // 2)}"
-        raise GemmlabError(
-            f"tile {kernel.block_m}x{kernel.block_n}x{kernel.block_k} with {kernel.stages} stages needs "
-            f"{capacity_text(shared)} of shared memory a program; {chip.name} has {capacity_text(most)}",
-            f"{smaller}, or {halved}" if smaller else halved,
+        return (
+            f"tile {kernel.block_m}x{kernel.block_n}x{kernel.block_k} with {kernel.stages} "
+            f"{'stage' if kernel.stages == 1 else 'stages'} needs {capacity_text(shared)} of shared memory a program; "
+            f"{chip.name} has {capacity_text(most)}"
         )
-    warps = warps_of(kernel)
-    if warps * limits.warp_size > int(limits.threads_per_program):
-        raise GemmlabError(
-            f"a program of {warps * limits.warp_size} threads; {chip.name} takes {int(limits.threads_per_program)}",
-            "choose a smaller tile or fewer --warps",
-        )
+    if kernel.threads > int(limits.threads_per_program):
+        return f"a program of {kernel.threads} threads; {chip.name} takes {int(limits.threads_per_program)}"
     file = int(limits.registers_per_sm)
-    held = accumulators(kernel, problem) * warps * limits.warp_size
+    held = accumulators(kernel, problem) * kernel.threads
     if held > file and "tensor_memory" not in chip.features:
-        raise GemmlabError(
+        return (
             f"tile {kernel.block_m}x{kernel.block_n} needs {capacity_text(4 * held)} of accumulators a program; "
-            f"an SM of {chip.name} has {capacity_text(4 * file)} of registers",
-            f"choose --tile {kernel.block_m // 2}x{kernel.block_n}x{kernel.block_k}",
+            f"an SM of {chip.name} has {capacity_text(4 * file)} of registers"
         )
+    return ""
+
+
+def remedy(problem: Gemm, chip: Chip, kernel: Kernel) -> str:
+    """What fits instead: fewer stages of the same tile, and the next smaller tile at the same stages."""
+    said = []
+    most = int(chip.limits.shared_bytes_per_program) if chip.limits else 0
+    shallow = kernel.replace(stages=max(1, most // max(1, stage_bytes(kernel, problem))))
+    if shallow.stages < kernel.stages and not excess(problem, chip, shallow):
+        said.append(f"--stages {shallow.stages} needs {capacity_text(shared_bytes_of(shallow, problem))}")
+    smaller = ((tile, stages) for stages in dict.fromkeys((kernel.stages, 1)) for tile in smaller_tiles(kernel))
+    for tile, stages in smaller:
+        try:
+            small = get(kernel.name, problem=problem, tile=tile, stages=stages)
+        except GemmlabError:
+            continue
+        if not excess(problem, chip, small):
+            fewer_too = "" if stages == kernel.stages else f" --stages {stages}"
+            said.append(f"choose --tile {tile[0]}x{tile[1]}x{tile[2]}{fewer_too}")
+            break
+    return ", or ".join(said) or "choose a smaller tile"
+
+
+def smaller_tiles(kernel: Kernel) -> Iterator[tuple[int, int, int]]:
+    """Tiles to try, largest first: k halved down to SHORTEST_STEP, then the longer side halved, k as it was."""
+    block_m, block_n, block_k = kernel.block_m, kernel.block_n, kernel.block_k
+    while True:
+        while block_k >= min(SHORTEST_STEP, kernel.block_k):
+            yield block_m, block_n, block_k
+            block_k //= 2
+        if block_m * block_n == 1:
+            return
+        block_k = kernel.block_k
+        if block_m > block_n:
+            block_m = ceil_div(block_m, 2)
+        else:
+            block_n = ceil_div(block_n, 2)

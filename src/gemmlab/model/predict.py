@@ -81,7 +81,7 @@ class Outlook:
         if not self.held.spilled:
             return 1.0
         kernel = self.kernel
-        spilled = self.held.spilled * self.held.warps * 32 * LOCAL_BYTES
+        spilled = self.held.spilled * kernel.threads * LOCAL_BYTES
         step = (kernel.block_m + kernel.block_n) * max(1, kernel.block_k) * bits_of(self.problem.a_format) / 8
         return 1.0 + spilled / step
 

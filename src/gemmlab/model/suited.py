@@ -8,7 +8,7 @@ from gemmlab.chips import Chip
 from gemmlab.kernels import Kernel, get
 from gemmlab.model.candidates import Tiling, best_tiling, step_of
 from gemmlab.model.constants import Constants, constants_of
-from gemmlab.model.occupancy import require_fit
+from gemmlab.model.occupancy import excess
 from gemmlab.model.pairs import Machine, machine_of
 from gemmlab.problem import Gemm
 from gemmlab.record import GemmlabError
@@ -50,8 +50,8 @@ def with_tiling(problem: Gemm, chip: Chip, machine: Machine, default: Kernel, ti
                 tile = (tiling.block_m, tiling.block_n, max(1, k))
                 try:
                     kernel = get(default.name, problem=problem, tile=tile, stages=stages, **feed)
-                    require_fit(problem, chip, kernel)
                 except GemmlabError:
                     continue
-                return kernel
+                if not excess(problem, chip, kernel):
+                    return kernel
     return default
