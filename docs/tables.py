@@ -129,7 +129,7 @@ def kernels() -> str:
     """The catalogue of kernels."""
     from gemmlab.kernels import KERNELS, Kernel
 
-    about = dict(re.findall(r"^ +(\w+): (.+)$", Kernel.__doc__ or "", re.MULTILINE))
+    about = dict(re.findall(r"^(\w+): (.+)$", inspect.getdoc(Kernel) or "", re.MULTILINE))
     rows = [
         [f"`{each.name}`", f"{each.block_m}x{each.block_n}x{each.block_k}", str(each.stages), about[each.family]]
         for each in KERNELS.values()
