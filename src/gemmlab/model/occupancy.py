@@ -92,7 +92,7 @@ def excess(problem: Gemm, chip: Chip, kernel: Kernel) -> str:
 
 
 def remedy(problem: Gemm, chip: Chip, kernel: Kernel) -> str:
-    """What fits instead: fewer stages of the same tile, and the next smaller tile at the same stages."""
+    """What fits instead: fewer stages of the same tile; the next smaller tile at the same stages, if need be at one."""
     said = []
     most = int(chip.limits.shared_bytes_per_program) if chip.limits else 0
     shallow = kernel.replace(stages=max(1, most // max(1, stage_bytes(kernel, problem))))
@@ -116,7 +116,8 @@ def smaller_tiles(kernel: Kernel) -> Iterator[tuple[int, int, int]]:
     block_m, block_n, block_k = kernel.block_m, kernel.block_n, kernel.block_k
     while True:
         while block_k >= min(SHORTEST_STEP, kernel.block_k):
-            yield block_m, block_n, block_k
+            if (block_m, block_n, block_k) != (kernel.block_m, kernel.block_n, kernel.block_k):
+                yield block_m, block_n, block_k
             block_k //= 2
         if block_m * block_n == 1:
             return
