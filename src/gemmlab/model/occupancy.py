@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from typing import NamedTuple
 
 from gemmlab.chips import Chip
@@ -112,17 +113,15 @@ def remedy(problem: Gemm, chip: Chip, kernel: Kernel) -> str:
 
 
 def smaller_tiles(kernel: Kernel) -> Iterator[tuple[int, int, int]]:
-    """Tiles to try, largest first: k halved down to SHORTEST_STEP, then the longer side halved, k as it was."""
-    block_m, block_n, block_k = kernel.block_m, kernel.block_n, kernel.block_k
-    while True:
-        while block_k >= min(SHORTEST_STEP, kernel.block_k):
-            if (block_m, block_n, block_k) != (kernel.block_m, kernel.block_n, kernel.block_k):
+    """Tiles to try: sides halved any number of times, the largest and squarest first, each with k halved too."""
+    own = kernel.block_m, kernel.block_n, kernel.block_k
+    sides = product(halvings(kernel.block_m), halvings(kernel.block_n))
+    for block_m, block_n in sorted(sides, key=lambda side: (-side[0] * side[1], sum(side))):
+        for block_k in halvings(kernel.block_k, least=min(SHORTEST_STEP, kernel.block_k)):
+            if (block_m, block_n, block_k) != own:
                 yield block_m, block_n, block_k
-            block_k //= 2
-        if block_m * block_n == 1:
-            return
-        block_k = kernel.block_k
-        if block_m > block_n:
-            block_m = ceil_div(block_m, 2)
-        else:
-            block_n = ceil_div(block_n, 2)
+
+
+def halvings(side: int, least: int = 1) -> list[int]:
+    """The side, half of it, and so on down to `least`."""
+    return [side >> times for times in range(side.bit_length()) if side >> times >= least]
