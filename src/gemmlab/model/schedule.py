@@ -60,9 +60,11 @@ class Events(NamedTuple):
 
 def steps_of(grid: Grid, active: int, fine: float, at_least: int) -> int:
     """k-steps to walk a program in: enough that one round of the active programs' pieces is a small part of L2."""
-    rows = min(grid.tiles_m, max(min(grid.group_m, grid.tiles_m), -(-active // grid.tiles_n)))
-    columns = min(grid.tiles_n, -(-active // rows))
-    panel = (rows * grid.block_m * grid.a_bytes + columns * grid.block_n * grid.b_bytes) * grid.k
+    sides = [(grid.tiles_m, grid.block_m * grid.a_bytes), (grid.tiles_n, grid.block_n * grid.b_bytes)]
+    (down, row), (across, column) = reversed(sides) if grid.raster == "m" else sides
+    rows = min(down, max(min(grid.group_m, down), -(-active // across)))
+    columns = min(across, -(-active // rows))
+    panel = (rows * row + columns * column) * grid.k
     steps = max(at_least, -int(-panel // fine))
     return int(min(steps, max(1, -(-grid.k // max(grid.block_k, 1)))))
 
