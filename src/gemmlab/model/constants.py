@@ -10,13 +10,12 @@ from gemmlab.chips import Chip
 class Constants(msgspec.Struct, frozen=True, kw_only=True):
     """What a data sheet cannot say. Shares are of the data sheet's figure."""
 
-    dram_share: float = (
-        0.90  #: of DRAM bandwidth that streaming reaches: 0.85-0.93 on V100, A100, H100 (BabelStream, copy)
-    )
+    dram_share: float = 0.90  #: of DRAM bandwidth that streaming reaches: a copy, V100 to H200, 0.85 to 0.93
     dram_per_sm_share: float = 1.6  #: what one SM can draw, times its even share: about 60 % of them saturate DRAM
     l2_share: float = 0.95  #: of L2 bandwidth that tile loads reach
-    power_slope: float = 0.27  #: long runs hold 1 / (1 + slope * TFLOP/s per watt) of the peak, random data:
-    #: cuBLAS reaches 0.94 of an RTX 4090's peak (0.37 TFLOP/s per watt), 0.82 of an A100's (0.78), 0.72 of an H100's (1.41)
+    #: long runs hold 1 / (1 + slope * TFLOP/s per watt) of the peak on random data: cuBLAS reaches 0.94 of an RTX
+    #: 4090's peak (0.37 TFLOP/s per watt), 0.82 of an A100's (0.78), 0.72 of an H100's (1.41)
+    power_slope: float = 0.27
     unlimited: float = 0.80  #: the same where the chip's power is not known
     burst_gain: float = 1.12  #: how much more short runs hold than long ones
     vector_sustained: float = 0.80  #: ordinary FMA lanes, issue slots shared with loads
@@ -24,9 +23,7 @@ class Constants(msgspec.Struct, frozen=True, kw_only=True):
     burst: dict[str, float] = {}
     rest_s: float = 75e-6  #: idle or memory-bound time between launches, as a benchmark's cache flush leaves it
     clock_gain: float = 0.4  #: how the clock answers to idle time: power goes with about clock**2.5 near the limit
-    tensor_fill_bytes: float = (
-        96.0  #: of k that a program loses to filling and draining its pipeline, overlapped or not
-    )
+    tensor_fill_bytes: float = 96.0  #: of k that a program loses to filling and draining its pipeline
     vector_fill_k: float = 40.0  #: the same for ordinary kernels, in elements of k
     launch_s: float = 4.5e-6  #: from a launch to the first load, and from the last store to the end
     reduce_s: float = 2.0e-6  #: a second pass over split-k's partial results, beside its bytes
@@ -35,7 +32,7 @@ class Constants(msgspec.Struct, frozen=True, kw_only=True):
     feed_norm: float = 6.0  #: how sharply the slowest of arithmetic, L2 and shared memory decides within an SM
     overlap_norm: float = 4.0  #: the same between an SM's work and DRAM
     jitter: float = 0.22  #: standard deviation of a 64-wide k-step's time, relative (traffic through L2)
-    crowding: float = 0.6  #: added to it where three or more programs, six or more tiles in flight, share an SM
+    crowding: float = 0.8  #: added to it where three or more programs, six or more tiles in flight, share an SM
     l2_ways: int = 32  #: lines of a set of L2
 
     def sustained_share(self, format_name: str, vector: bool, flop_per_joule: float | None) -> float:

@@ -45,8 +45,8 @@ class Variant(NamedTuple):
 FINE = Detail(12, 0.15, 1.0)
 COARSE = Detail(8, 0.25, 2.0)
 USUAL = Variant(1.0, 1.0, 1.0)
-CALM = Variant(0.4, 0.2, 1.07)  # programs nearly in lock-step, a little more of L2 to themselves
-WILD = Variant(2.8, 0.7, 0.8)  # programs far apart, a fifth of L2 held by others
+CALM = Variant(0.3, 0.1, 1.1)  # programs nearly in lock-step, a tenth more of L2 to themselves
+WILD = Variant(3.0, 0.8, 0.75)  # programs far apart, a quarter of L2 held by others
 
 
 class DramTraffic(NamedTuple):
