@@ -23,7 +23,7 @@ from gemmlab.model.wave_traffic import Launch, transposed, wave_reads
 WARPGROUP_ROWS = 64.0  # of one wgmma: B's tile is read from shared memory once for each 64 rows
 WARP_TILE = 64.0  # mma.sync kernels: each warp reads its own part of both tiles
 BROADCAST = 2.0  # lanes of a warp that read the same word of shared memory are served at once
-POWER_NORM = 8.0
+SHARP_NORM = 8.0  # of limits that replace each other rather than add: issue, power
 
 
 class Effects(NamedTuple):
@@ -76,7 +76,8 @@ def cycles_per_k(pairs: Pairs, machine: Machine, constants: Constants, effects: 
     if effects.alignment:
         slow = pairs.vector * pairs.a_bytes < ROAD_BYTES
         elements = (pairs.block_m + pairs.block_n) / 32 / pairs.vector
-        cycles = (cycles**norm + np.where(slow, elements * constants.scalar_cycles, 0.0) ** norm) ** (1 / norm)
+        scalar = np.where(slow, elements * constants.scalar_cycles, 0.0)
+        cycles = (cycles**SHARP_NORM + scalar**SHARP_NORM) ** (1 / SHARP_NORM)
     return cycles
 
 
@@ -133,7 +134,7 @@ def times(
     power = flop / machine.peak_flop_per_s
     if effects.clock:
         power = power / held_share(total, machine, constants)
-        total = (total**POWER_NORM + power**POWER_NORM) ** (1 / POWER_NORM)
+        total = (total**SHARP_NORM + power**SHARP_NORM) ** (1 / SHARP_NORM)
     if effects.reduction:
         partials = 4 * pairs.m * pairs.n * pairs.batch * pairs.split_k
         extra = np.where(pairs.split_k > 1, constants.reduce_s + 2 * partials / machine.l2_bytes_per_s, 0.0)

@@ -1,0 +1,134 @@
+"""Predictions held against what an H200 did: DRAM counters and the vendor library's times."""
+
+import numpy as np
+import pytest
+from model.readings import own_rows, result, shared_rows
+
+import gemmlab.chips
+from gemmlab.experiment import explain
+from gemmlab.model.constants import GENERIC, constants_of
+from gemmlab.model.road import roads
+from gemmlab.problem import Gemm
+
+fit_time = pytest.importorskip("fit_time")
+fit_traffic = pytest.importorskip("fit_traffic")
+
+
+def h200_constants():
+    return constants_of(gemmlab.chips.load("h200-sxm"))
+
+
+class TestDramCounters:
+    def predict(self, rows):
+        return [fit_traffic.predict(row, h200_constants(), band=True) for row in rows]
+
+    def test_the_chip_file_holds_the_fitted_constants(self):
+        constants, fitted = h200_constants(), result("fit_traffic_h200.json")["constants"]
+        assert {name: getattr(constants, name) for name in fitted} == pytest.approx(fitted, rel=5e-3)
+
+    def test_the_earlier_readings(self):
+        rows = shared_rows("l2_raster_counters.json")
+        found = self.predict(rows)
+        off = np.array([abs(t.read / row["dram_read_bytes"] - 1) for row, t in zip(rows, found, strict=True)])
+        assert len(rows) == 23
+        assert np.median(off) <= 0.05
+        assert np.quantile(off, 0.9) <= 0.20
+        cubes = [row["m"] == row["n"] == row["k"] == 8192 for row in rows]
+        assert sum(cubes) == 5
+        assert off[cubes].max() <= 0.10
+
+    def test_the_half_that_no_fit_saw(self):
+        rows = own_rows("dram_counters_h200.json")
+        held_out = [row for row in rows if fit_traffic.half_of(row, rows) == 1]
+        assert len(held_out) >= 30
+        summary = fit_traffic.summary(held_out, self.predict(held_out))
+        assert summary["reads_median_error"] <= 0.05
+        assert summary["traffic_median_error"] <= 0.05
+        assert summary["reads_p90_error"] <= 0.25
+        assert summary["traffic_p90_error"] <= 0.25
+        assert summary["band_covers"] >= 0.85
+        assert summary["band_median_ratio"] <= 1.6
+        kept = result("fit_traffic_h200.json")["held_out_half"]
+        assert summary["reads_median_error"] == pytest.approx(kept["reads_median_error"], abs=2e-3)
+
+    def test_halves_are_split_by_shape(self):
+        rows = own_rows("dram_counters_h200.json")
+        halves = {}
+        for row in rows:
+            halves.setdefault((row["m"], row["n"], row["k"]), set()).add(fit_traffic.half_of(row, rows))
+        assert all(len(half) == 1 for half in halves.values())
+        assert {half for pair in halves.values() for half in pair} == {0, 1}
+
+
+class TestVendorLibrary:
+    def test_the_chip_file_holds_the_fitted_constants(self):
+        constants, fitted = h200_constants(), result("fit_time_h200.json")["constants"]
+        for name in ("dram_share", "launch_s", "feed_norm", "tensor_fill_bytes"):
+            assert getattr(constants, name) == pytest.approx(fitted[name], rel=5e-3)
+        assert constants.sustained == pytest.approx(fitted["sustained"], rel=5e-3)
+
+    def test_folds_of_shapes_not_seen(self):
+        held = result("fit_time_h200.json")["held_out"]
+        assert held["model"]["median_error"] <= 0.07
+        assert held["model"]["p90_error"] <= 0.25
+        assert held["model"]["median_error"] < held["fitted_roofline"]["median_error"]
+        assert held["model"]["p90_error"] < held["fitted_roofline"]["p90_error"]
+
+    def test_the_earlier_readings(self):
+        rows = fit_time.usable(shared_rows("vendor_library.json"))
+        known = fit_time.summary(rows, fit_time.predictions(rows, h200_constants()))
+        assert known["rows"] >= 80
+        assert known["median_error"] <= 0.07
+        assert known["p90_error"] <= 0.25
+        sheet = fit_time.summary(rows, fit_time.predictions(rows, GENERIC))
+        assert sheet["median_error"] <= 0.20
+
+    def test_readings_of_shapes_that_no_fit_saw(self):
+        rows = fit_time.usable(own_rows("vendor_library_h200.json"))
+        found = fit_time.summary(rows, fit_time.predictions(rows, h200_constants()))
+        assert found["rows"] >= 100
+        assert found["median_error"] <= 0.07
+        assert found["p90_error"] <= 0.25
+        assert fit_time.summary(rows, fit_time.predictions(rows, GENERIC))["median_error"] <= 0.20
+
+    def test_explain_predicts_what_the_search_predicts(self):
+        chip = gemmlab.chips.load("h200-sxm")
+        for problem in (Gemm(8192, 8192, 8192, "bfloat16", layout="nt"), Gemm(64, 28672, 8192, "float16", layout="nt")):
+            best = fit_time.best_tiling(problem, chip, h200_constants()).time_s
+            assert explain(problem, chip, advice=False).prediction.time_s == pytest.approx(best, rel=0.06)
+
+
+def unaligned_rows():
+    rows = [*shared_rows("vendor_library.json"), *own_rows("vendor_library_h200.json")]
+    return [row for row in rows if row["time_s"] and not all(road.fast for road in roads(fit_time.problem_of(row)))]
+
+
+class TestUnalignedRows:
+    def test_matrix_formats_gain_twofold_by_alignment(self):
+        rows = [row for row in unaligned_rows() if row["format"] != "float32" and row["time_s"] > 50e-6]
+        assert {row["format"] for row in rows} == {"bfloat16", "float16", "tfloat32"}
+        for row in rows:
+            first = explain(fit_time.problem_of(row), "h200-sxm").advice[0]
+            assert first.cause == "alignment", row
+            assert first.predicted_speedup >= 2, row
+
+    def test_their_times_are_predicted_too(self):
+        rows = [row for row in unaligned_rows() if row["format"] != "float32"]
+        off = fit_time.errors(rows, fit_time.predictions(rows, h200_constants()))
+        assert np.median(off) <= 0.2
+
+    def test_float32_has_no_such_cause(self):
+        rows = [row for row in unaligned_rows() if row["format"] == "float32"]
+        assert len(rows) >= 4
+        for row in rows:
+            assert "alignment" not in {advice.cause for advice in explain(fit_time.problem_of(row), "h200-sxm").advice}
+
+    def test_an_aligned_vocabulary_has_nothing_to_gain(self):
+        for name in ("bfloat16", "float16", "tfloat32"):
+            (only,) = explain(Gemm(4096, 50304, 768, name, layout="nt"), "h200-sxm").advice
+            assert only.cause == "none"
+
+    def test_m_alone_is_no_stride(self):
+        for name in ("bfloat16", "float16", "tfloat32", "float8_e4m3fn"):
+            advice = explain(Gemm(4095, 4096, 4096, name), "h200-sxm").advice
+            assert not [a for a in advice if a.cause == "alignment" or "pad m" in a.change]
