@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from model.readings import own_rows, result, shared_rows
 
 import gemmlab.chips
 from gemmlab.experiment import explain
 from gemmlab.model.constants import GENERIC, constants_of
 from gemmlab.model.road import roads
 from gemmlab.problem import Gemm
+from model.readings import own_rows, result, shared_rows
 
 fit_time = pytest.importorskip("fit_time")
 fit_traffic = pytest.importorskip("fit_traffic")

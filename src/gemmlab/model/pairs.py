@@ -29,7 +29,7 @@ WIDER: dict[str, tuple[str, ...]] = {
     "tfloat32": ("float32",),
     "int4": ("int8", "float16", "float32"),
     "int8": ("float16", "float32"),
-    "float32": ("float64",),
+    "float32": ("float64", "bfloat16"),  # a TPU multiplies float32 in bfloat16 passes unless told otherwise
 }
 ROAD_BYTES = 16.0  # the fast road: rows and base addresses at multiples of this
 

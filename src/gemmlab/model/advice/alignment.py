@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gemmlab.formats import bits_of
 from gemmlab.model.advice.situation import WORTH, Situation, resized
 from gemmlab.model.road import Road, roads
+from gemmlab.model.time import ALL
 from gemmlab.problem import Gemm
 from gemmlab.record import Advice
 from gemmlab.units import bytes_text, round_up
@@ -41,8 +42,8 @@ def aligned_side(problem: Gemm, operand: str, value: int) -> int:
 def alignment_advice(now: Situation) -> Iterator[Advice]:
     """The best remedy of each kind for operands that are off the fast road."""
     slow = [road for road in roads(now.problem) if not road.fast]
-    if not slow:
-        return
+    if not slow or now.gain_without(ALL._replace(alignment=False)) < WORTH:
+        return  # a larger side may also fill tiles better, but then alignment is not the cause
     views = [road for road in slow if is_view(now.problem, road)]
     if views:
         yield from copy_views(now, views)

@@ -11,7 +11,7 @@ from gemmlab.model.candidates import Best, best_tiling
 from gemmlab.model.one import pairs_of_kernel
 from gemmlab.model.predict import Outlook
 from gemmlab.model.suited import typical
-from gemmlab.model.time import times
+from gemmlab.model.time import Effects, times
 from gemmlab.problem import Gemm
 
 WORTH = 1.03  # a predicted gain below three in a hundred is within what two kernels of one library differ by
@@ -63,6 +63,12 @@ class Situation:
         pairs = pairs_of_kernel(problem, kernel, look.machine, look.held.programs)
         found = times(pairs, look.machine, self.outlook.constants, together=True)
         return float(found.total[0]) * look.spill_factor
+
+    def gain_without(self, effects: Effects) -> float:
+        """Speed-up of the same multiplication under fewer effects: how much a cause is to blame at all."""
+        if not self.chosen and not self.problem.groups:
+            return self.now_s / best_tiling(self.problem, self.chip, self.outlook.constants, effects).time_s
+        return self.outlook.seconds() / self.outlook.seconds(effects)
 
     def gain(self, then_s: float) -> float:
         """Speed-up of a neighbour over now."""

@@ -10,6 +10,7 @@ from gemmlab.units import seconds_text
 
 MOSTLY = 0.5  # of the time
 FAULT = 1.6  # a measured time that many predicted ones long is not the model's error (p90 0.2) but somebody's
+ABSURD = 100  # no kernel of a library is that slow; a first call, which loads and tunes, is
 FOLDED = 8  # problems launched together in the counterfactual
 FINE = 1.25  # a measured time within that of the predicted one leaves nothing to find
 
@@ -55,16 +56,6 @@ def blame(now: Situation, found: list[Advice]) -> Iterator[Advice]:
     slower = measured / now.outlook.time_s
     if slower < FAULT or (explained > 0.5 * slower and explained > FAULT):
         return
-    if now.outlook.constants.launch_s > 0.3 * now.outlook.time_s and slower > 3 * FAULT:
-        yield Advice(
-            cause="measurement",
-            change=f"measure again after a warm-up and with the device synchronised: {seconds_text(measured)} for "
-            f"{seconds_text(now.outlook.time_s)} of work is a first call, a lazy start or the host's own time",
-            predicted_speedup=slower,
-            cost="none",
-            confidence="medium",
-        )
-        return
     problem = now.problem
     gaps = [name for name in ("lda", "ldb", "ldc") if getattr(problem, name) > gapless(now, name)]
     if gaps:
@@ -74,6 +65,17 @@ def blame(now: Situation, found: list[Advice]) -> Iterator[Advice]:
             "view element by element",
             predicted_speedup=slower,
             cost="one copy; none where the result of the copy can be kept",
+            confidence="medium",
+        )
+        return
+    tiny = now.outlook.constants.launch_s > 0.3 * now.outlook.time_s
+    if slower > ABSURD or (tiny and slower > 3 * FAULT):
+        yield Advice(
+            cause="measurement",
+            change=f"measure again after a warm-up and with the device synchronised: {seconds_text(measured)} for "
+            f"{seconds_text(now.outlook.time_s)} of work is a first call, a lazy start or the host's own time",
+            predicted_speedup=slower,
+            cost="none",
             confidence="medium",
         )
         return
