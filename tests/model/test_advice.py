@@ -34,57 +34,164 @@ class Thread(NamedTuple):
     says: str  #: words that the advice for this cause contains
     gain: float  #: speed-up to predict at least
     tile: str = ""  #: of a kernel that was named
-    settings: dict = {}
+    settings: dict | None = None
     measured_s: float | None = None
     first: bool = True  #: whether it is the largest gain
 
 
 THREADS = [
     *(
-        Thread(f"pytorch 106469, i={i}", Gemm(i, 100, 100_000, "bfloat16", layout="tn"), "a100-sxm-80gb", "alignment",
-               "pad m" , 1.5, first=False)
+        Thread(
+            f"pytorch 106469, i={i}",
+            Gemm(i, 100, 100_000, "bfloat16", layout="tn"),
+            "a100-sxm-80gb",
+            "alignment",
+            "pad m",
+            1.5,
+            first=False,
+        )
         for i in (3, 5, 7, 9, 11, 13, 15)
     ),
-    Thread("pytorch 106469: huge k", Gemm(3, 100, 100_000, "bfloat16", layout="tn"), "a100-sxm-80gb", "split-k",
-           "k is split", 5),
-    Thread("pytorch PR 125650", Gemm(2, 13, 20_569_856, "bfloat16"), "a100-sxm-80gb", "alignment", "n from 13 to 16", 2,
-           first=False),
-    Thread("pytorch PR 125650: huge k", Gemm(2, 13, 20_569_856, "bfloat16"), "a100-sxm-80gb", "split-k", "k is split", 5),
+    Thread(
+        "pytorch 106469: huge k",
+        Gemm(3, 100, 100_000, "bfloat16", layout="tn"),
+        "a100-sxm-80gb",
+        "split-k",
+        "k is split",
+        5,
+    ),
+    Thread(
+        "pytorch PR 125650",
+        Gemm(2, 13, 20_569_856, "bfloat16"),
+        "a100-sxm-80gb",
+        "alignment",
+        "n from 13 to 16",
+        2,
+        first=False,
+    ),
+    Thread(
+        "pytorch PR 125650: huge k", Gemm(2, 13, 20_569_856, "bfloat16"), "a100-sxm-80gb", "split-k", "k is split", 5
+    ),
     Thread("pytorch 195716", Gemm(2, 4864, 896, "float16"), "GTX", "library", "library's fault", 5, measured_s=1.9e-3),
-    Thread("pytorch 23061", Gemm(80, 24, 40, "float16"), "v100-sxm2-16gb", "measurement", "warm-up", 2, measured_s=5e-3),
-    Thread("pytorch 59177", Gemm(1000, 1000, 1000, "float16"), "v100-sxm2-16gb", "measurement", "first call", 10,
-           measured_s=20e-3),
+    Thread(
+        "pytorch 23061", Gemm(80, 24, 40, "float16"), "v100-sxm2-16gb", "measurement", "warm-up", 2, measured_s=5e-3
+    ),
+    Thread(
+        "pytorch 59177",
+        Gemm(1000, 1000, 1000, "float16"),
+        "v100-sxm2-16gb",
+        "measurement",
+        "first call",
+        10,
+        measured_s=20e-3,
+    ),
     Thread("pytorch 23061: small", Gemm(80, 24, 40, "float16"), "v100-sxm2-16gb", "launch", "together", 2),
     Thread("pytorch 146508", Gemm(1024, 1024, 1024, "float16"), "epyc-9654-96c", "format", "multiply in float32", 20),
-    Thread("pytorch 16594", Gemm(4, 400_000, 4, "float32", ldb=400_001), "sapphire-rapids-56c", "contiguous", "copy", 10,
-           measured_s=40e-3),
-    Thread("pytorch 114911", Gemm(1, 4096, 4096, "float16"), "a100-sxm-80gb", "library", "another version", 3,
-           measured_s=208e-6),
-    Thread("cutlass 1921", Gemm(4096, 4096, 4096, "float16"), "h100-sxm", "cluster", "112 of 132", 1.03, "128x128x64",
-           {"cluster_m": 4, "cluster_n": 2, "tiles_from": "shared"}, first=False),
+    Thread(
+        "pytorch 16594",
+        Gemm(4, 400_000, 4, "float32", ldb=400_001),
+        "sapphire-rapids-56c",
+        "contiguous",
+        "copy",
+        10,
+        measured_s=40e-3,
+    ),
+    Thread(
+        "pytorch 114911",
+        Gemm(1, 4096, 4096, "float16"),
+        "a100-sxm-80gb",
+        "library",
+        "another version",
+        3,
+        measured_s=208e-6,
+    ),
+    Thread(
+        "cutlass 1921",
+        Gemm(4096, 4096, 4096, "float16"),
+        "h100-sxm",
+        "cluster",
+        "112 of 132",
+        1.03,
+        "128x128x64",
+        {"cluster_m": 4, "cluster_n": 2, "tiles_from": "shared"},
+        first=False,
+    ),
     Thread("cutlass PR 3373, m=16", Gemm(16, 8192, 8192, "bfloat16"), "h100-sxm", "waves", "--tile", 1.4, "128x256x64"),
-    Thread("cutlass PR 3373, m=128", Gemm(128, 8192, 8192, "bfloat16"), "h100-sxm", "waves", "--tile", 1.4, "128x256x64"),
-    Thread("cutlass PR 3373, large n", Gemm(4096, 128_256, 1024, "bfloat16"), "h100-sxm", "raster", "--group-m", 1.2,
-           "128x256x64", {"group_m": 1}),
-    Thread("nvmath-python 21", Gemm(16, 4096, 4096, "bfloat16"), "h200-sxm", "library", "tuned for this shape", 2,
-           measured_s=55e-6),
+    Thread(
+        "cutlass PR 3373, m=128", Gemm(128, 8192, 8192, "bfloat16"), "h100-sxm", "waves", "--tile", 1.4, "128x256x64"
+    ),
+    Thread(
+        "cutlass PR 3373, large n",
+        Gemm(4096, 128_256, 1024, "bfloat16"),
+        "h100-sxm",
+        "raster",
+        "--group-m",
+        1.2,
+        "128x256x64",
+        {"group_m": 1},
+    ),
+    Thread(
+        "nvmath-python 21",
+        Gemm(16, 4096, 4096, "bfloat16"),
+        "h200-sxm",
+        "library",
+        "tuned for this shape",
+        2,
+        measured_s=55e-6,
+    ),
     Thread("nanoPALM PR 6", Gemm(4096, 50_257, 768, "float16"), "rtx-3090", "alignment", "n from 50257 to 50304", 1.03),
-    Thread("nanoGPT's vocabulary", Gemm(4096, 50_257, 768, "bfloat16"), "a100-sxm-80gb", "alignment",
-           "n from 50257 to 50304", 1.25),
+    Thread(
+        "nanoGPT's vocabulary",
+        Gemm(4096, 50_257, 768, "bfloat16"),
+        "a100-sxm-80gb",
+        "alignment",
+        "n from 50257 to 50304",
+        1.25,
+    ),
     Thread("jax 18388", Gemm(4096, 4096, 64, "bfloat16"), "tpu-v4", "padding", "padded to 128", 1.9),
     Thread("xla 2947", Gemm(4096, 1, 4096, "float32"), "tpu-v4", "padding", "n=1 is padded to 128", 32),
-    Thread("1793 on 108 SMs", Gemm(1793, 1793, 4096, "float16", ldb=1800, ldc=1800), "a100-pcie-80gb", "waves", "--tile",
-           1.2, "256x128x32"),
-    Thread("float8_experimental 145", Gemm(8193, 2501, 5008, "float8_e4m3fn"), "h100-sxm", "alignment",
-           "n from 2501 to 2560", 2),
-    Thread("a view with an odd stride", Gemm(4096, 4096, 4096, "bfloat16", lda=4097), "h200-sxm", "contiguous", "copy A", 2),
-    Thread("a base one element off", Gemm(4096, 4096, 4096, "bfloat16", b_offset_bytes=2), "h200-sxm", "contiguous",
-           "copy B", 2),
-    Thread("float32 where tf32 would do", Gemm(4096, 4096, 4096, "float32"), "h200-sxm", "precision", "matmul_precision", 2),
-    Thread("one thread an output", Gemm(1024, 1024, 1024, "float32"), "a100-pcie-80gb", "tile", "--kernel register", 2,
-           "naive"),
+    Thread(
+        "1793 on 108 SMs",
+        Gemm(1793, 1793, 4096, "float16", ldb=1800, ldc=1800),
+        "a100-pcie-80gb",
+        "waves",
+        "--tile",
+        1.2,
+        "256x128x32",
+    ),
+    Thread(
+        "float8_experimental 145",
+        Gemm(8193, 2501, 5008, "float8_e4m3fn"),
+        "h100-sxm",
+        "alignment",
+        "n from 2501 to 2560",
+        2,
+    ),
+    Thread(
+        "a view with an odd stride", Gemm(4096, 4096, 4096, "bfloat16", lda=4097), "h200-sxm", "contiguous", "copy A", 2
+    ),
+    Thread(
+        "a base one element off",
+        Gemm(4096, 4096, 4096, "bfloat16", b_offset_bytes=2),
+        "h200-sxm",
+        "contiguous",
+        "copy B",
+        2,
+    ),
+    Thread(
+        "float32 where tf32 would do", Gemm(4096, 4096, 4096, "float32"), "h200-sxm", "precision", "matmul_precision", 2
+    ),
+    Thread(
+        "one thread an output",
+        Gemm(1024, 1024, 1024, "float32"),
+        "a100-pcie-80gb",
+        "tile",
+        "--kernel register",
+        2,
+        "naive",
+    ),
     Thread("entries that share B", Gemm(16, 4096, 4096, "bfloat16", batch=32), "h200-sxm", "batch", "m=512", 2),
-]  # fmt: skip
+]
 
 FINE = [
     Thread("pytorch PR 193638", Gemm(4095, 4096, 4096, "float16"), "a100-sxm-80gb", "none", "fine", 1),
@@ -108,7 +215,7 @@ def advice_of(thread, chips):
     if thread.tile == "naive":
         kernel = get("naive", problem=thread.problem)
     elif thread.tile:
-        kernel = get("tensor", problem=thread.problem, tile=thread.tile, **thread.settings)
+        kernel = get("tensor", problem=thread.problem, tile=thread.tile, **(thread.settings or {}))
     chip = gemmlab.chips.load(chips.get(thread.chip, thread.chip))
     return explain(thread.problem, chip, kernel, measured_time_s=thread.measured_s).advice
 
@@ -136,6 +243,12 @@ def test_padding_never_names_a_side_that_is_no_stride():
         pads = [a.change for a in advice if a.change.startswith("pad")]
         assert pads
         assert all(f"{stride} from" in text and f"{other} from" not in text for text in pads)
+
+
+def test_a_padded_stride_is_no_multiple_of_2048_bytes():
+    """intel/torch-xpu-ops 1129: whole lines, but not strides that share cache sets."""
+    advice = explain(Gemm(4096, 4095, 4096, "bfloat16"), "h200-sxm").advice
+    assert any("ldb 4095 -> 4160" in a.change for a in advice), [a.change for a in advice]
 
 
 def test_advice_is_what_it_says_when_followed():

@@ -13,6 +13,7 @@ from gemmlab.record import Advice
 from gemmlab.units import bytes_text, round_up
 
 LINE_BYTES = 128  # padding a side to whole cache lines serves the next kernel too
+CONFLICT_BYTES = 2048
 STRIDES = {"A": "lda", "B": "ldb", "D": "ldc"}
 FORMATS = {"A": "a_format", "B": "b_format", "D": "d_format"}
 OFFSETS = {"A": "a_offset_bytes", "B": "b_offset_bytes", "D": "c_offset_bytes"}
@@ -37,6 +38,16 @@ def aligned_side(problem: Gemm, operand: str, value: int) -> int:
     bits = bits_of(getattr(problem, FORMATS[operand]))
     line = round_up(value, max(1, LINE_BYTES * 8 // bits))
     return line if line <= value * 9 // 8 else round_up(value, max(1, 128 // bits))
+
+
+def aligned_stride(problem: Gemm, operand: str, value: int) -> int:
+    """The next leading dimension of whole cache lines that is no multiple of 2048 bytes: such rows share cache sets.
+
+    intel/torch-xpu-ops issue 1129; a gap of one line more costs nothing.
+    """
+    bits = bits_of(getattr(problem, FORMATS[operand]))
+    stride = round_up(value, LINE_BYTES * 8 // bits)
+    return stride + LINE_BYTES * 8 // bits if stride * bits % (CONFLICT_BYTES * 8) == 0 else stride
 
 
 def alignment_advice(now: Situation) -> Iterator[Advice]:
@@ -92,7 +103,7 @@ def pad_strides(now: Situation, slow: list[Road]) -> Iterator[Advice]:
     if problem.groups:
         return
     strides = {
-        STRIDES[road.operand]: aligned_side(problem, road.operand, getattr(problem, STRIDES[road.operand]))
+        STRIDES[road.operand]: aligned_stride(problem, road.operand, getattr(problem, STRIDES[road.operand]))
         for road in slow
     }
     gapped = problem.replace(**strides, **{OFFSETS[road.operand]: 0 for road in slow})
