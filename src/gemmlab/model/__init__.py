@@ -2,7 +2,19 @@
 
 from gemmlab.model.bounds import lower_bounds
 from gemmlab.model.constants import GENERIC, Constants, constants_of
+from gemmlab.model.many import Predictions, predict_many
 from gemmlab.model.occupancy import Occupancy, occupancy
 from gemmlab.model.predict import Outlook, predict
 
-__all__ = ["GENERIC", "Constants", "Occupancy", "Outlook", "constants_of", "lower_bounds", "occupancy", "predict"]
+__all__ = [
+    "GENERIC",
+    "Constants",
+    "Occupancy",
+    "Outlook",
+    "Predictions",
+    "constants_of",
+    "lower_bounds",
+    "occupancy",
+    "predict",
+    "predict_many",
+]

@@ -99,7 +99,10 @@ def jitter_of(kernel: Kernel, resident: int, constants: Constants, variant: Vari
 def simulate(
     grid: Grid, kernel: Kernel, cache: Cache, resident: int, constants: Constants, detail: Detail, variant: Variant
 ) -> tuple[float, float]:
-    """DRAM bytes (read, written) of one launch; past MOST_TOUCHES the beginning is simulated and its end carried on."""
+    """DRAM bytes (read, written) of one launch; past MOST_TOUCHES the beginning is simulated and its end carried on.
+
+    Batch entries and ranges of k share nothing: as many whole ones as that allows stand for all, or a part of one.
+    """
     slots = cache.sms * resident
     active = min(slots, grid.programs)
     shrunk = cache._replace(capacity_bytes=cache.capacity_bytes * variant.capacity)
@@ -107,7 +110,10 @@ def simulate(
     steps = steps_of(narrow, active, detail.piece_share * cache.capacity_bytes, detail.steps)
     batch = max(LEAST_BATCH, int(active * detail.batch))
     touches = min(MOST_TOUCHES, MOST_BATCHES * batch)
-    programs = min(grid.programs, max(4 * slots, touches // (steps + 1)))
+    most = max(4 * slots, touches // (steps + 1))
+    each = grid.tiles_m * grid.tiles_n
+    members = min(grid.batch * grid.split_k, max(1, most // each))
+    programs = min(members * each, most)
     walked = min(steps, max(detail.steps, DEEP * touches // programs))
     part = min(narrow.k, walked * -(-narrow.k // steps))
     events = walk(
@@ -115,8 +121,13 @@ def simulate(
     )
     misses = dram_misses(events, shrunk, batch)
     stored = float(grid.m) * grid.n * grid.d_bytes * grid.batch * grid.split_k
-    read = carried_on(misses, grid.programs / programs) * (narrow.k / part)
-    return read, stored - min(misses.kept, stored)
+    read = carried_on(misses, members * each / programs) * (narrow.k / part) * (grid.programs / (members * each))
+    return max(read, once(grid)), stored - min(misses.kept, stored)
+
+
+def once(grid: Grid) -> float:
+    """Bytes of A and B."""
+    return float(grid.batch) * grid.k * (grid.m * grid.a_bytes + grid.n * grid.b_bytes)
 
 
 def carried_on(misses: Misses, times: float) -> float:

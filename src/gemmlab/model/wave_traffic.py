@@ -59,23 +59,24 @@ def transposed(launch: Launch) -> Launch:
 def reaches(launch: Launch, partitions: int) -> Reach:
     """Sharing within a wave, and the reach until panels serve again.
 
-    What both partitions of L2 read lies in both; of D, written once, half as much again as one partition's share.
+    Batch entries and ranges of k come one after another, or side by side where all tiles of one leave slots free. What
+    both partitions of L2 read lies in both; of D, written once, half as much again as one partition's share.
     """
     down = np.ceil(launch.m / launch.block_m)
     across = np.ceil(launch.n / launch.block_n)
     group = np.minimum(launch.group_m, down)
-    slots = np.minimum(launch.slots, down * across * launch.split_k)
-    tiles = np.maximum(1.0, slots / launch.split_k)
+    tiles = np.minimum(launch.slots, down * across)
+    members = np.clip(launch.slots / (down * across), 1.0, launch.batch * launch.split_k)
     rows = np.minimum(down, np.maximum(group, np.ceil(tiles / across)))
     columns = np.minimum(across, np.ceil(tiles / rows))
-    panel_a = launch.block_m * launch.k * launch.a_bytes
-    panel_b = launch.block_n * launch.k * launch.b_bytes
+    panel_a = launch.block_m * launch.k / launch.split_k * launch.a_bytes
+    panel_b = launch.block_n * launch.k / launch.split_k * launch.b_bytes
     stored = launch.d_bytes * (1 + 0.5 * (partitions > 1)) / partitions
     return Reach(
         rows,
         columns,
-        wave=rows * panel_a + columns * panel_b,
-        sweep=across * panel_b + rows * panel_a + stored * rows * launch.block_m * launch.n,
+        wave=members * (rows * panel_a + columns * panel_b),
+        sweep=members * (across * panel_b + rows * panel_a + stored * rows * launch.block_m * launch.n),
     )
 
 
