@@ -2,8 +2,8 @@
 
     python benchmarks/calibrate.py
 
-Takes `results/fit_time_h200.json` and `results/fit_traffic_h200.json` and replaces the `[calibration]` table, the last of
-`src/gemmlab/chips/data/h200-sxm.toml`. Values are rounded to three digits: the readings know no more.
+Takes `results/fit_time_h200.json` and `results/fit_traffic_h200.json` and replaces the `[calibration]` table, the last
+of `src/gemmlab/chips/data/h200-sxm.toml`. Values are rounded to three digits: the readings know no more.
 """
 
 import json
@@ -25,8 +25,9 @@ def table() -> str:
     lines = [
         HEAD.strip(),
         "validated = true",
-        f'source = "measured: NVIDIA H200, {time["date"]}; benchmarks/fit_time.py and fit_traffic.py. Not seen by the fits: '
-        f'times {held["median_error"]:.1%} off in the median, DRAM reads {shown["reads_median_error"]:.1%}"',
+        f'source = "measured: NVIDIA H200, {time["date"]}; benchmarks/fit_time.py and fit_traffic.py. '
+        f"Not seen by the fits: times {held['median_error']:.1%} off in the median, "
+        f'DRAM reads {shown["reads_median_error"]:.1%}"',
         "",
         "[calibration.constants]",
     ]

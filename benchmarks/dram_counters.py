@@ -85,27 +85,28 @@ def launch_all() -> None:
 
     @triton.jit
     def counted_gemm(a_ptr, b_ptr, c_ptr, m, n, k, lda, ldb, ldc,
-                     BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr):  # fmt: skip
+                     block_m: tl.constexpr, block_n: tl.constexpr, block_k: tl.constexpr,
+                     group_m: tl.constexpr):  # fmt: skip
         pid = tl.program_id(0)
-        tiles_m, tiles_n = tl.cdiv(m, BM), tl.cdiv(n, BN)
-        per_group = GROUP * tiles_n
-        first = (pid // per_group) * GROUP
-        rows = min(tiles_m - first, GROUP)
+        tiles_m, tiles_n = tl.cdiv(m, block_m), tl.cdiv(n, block_n)
+        per_group = group_m * tiles_n
+        first = (pid // per_group) * group_m
+        rows = min(tiles_m - first, group_m)
         tile_m = first + (pid % per_group) % rows
         tile_n = (pid % per_group) // rows
-        om = tile_m * BM + tl.arange(0, BM)
-        on = tile_n * BN + tl.arange(0, BN)
-        ok = tl.arange(0, BK)
+        om = tile_m * block_m + tl.arange(0, block_m)
+        on = tile_n * block_n + tl.arange(0, block_n)
+        ok = tl.arange(0, block_k)
         a = a_ptr + om[:, None].to(tl.int64) * lda + ok[None, :]
         b = b_ptr + ok[:, None].to(tl.int64) * ldb + on[None, :]
-        total = tl.zeros((BM, BN), dtype=tl.float32)
-        for step in range(0, tl.cdiv(k, BK)):
-            left = k - step * BK
+        total = tl.zeros((block_m, block_n), dtype=tl.float32)
+        for step in range(0, tl.cdiv(k, block_k)):
+            left = k - step * block_k
             x = tl.load(a, mask=(om[:, None] < m) & (ok[None, :] < left), other=0.0)
             y = tl.load(b, mask=(ok[:, None] < left) & (on[None, :] < n), other=0.0)
             total = tl.dot(x, y, total)
-            a += BK
-            b += BK * ldb
+            a += block_k
+            b += block_k * ldb
         c = c_ptr + om[:, None].to(tl.int64) * ldc + on[None, :]
         tl.store(c, total.to(tl.float16), mask=(om[:, None] < m) & (on[None, :] < n))
 
@@ -124,7 +125,8 @@ def launch_all() -> None:
         counted_gemm[grid](a, b, c, m, n, k, k, n, n, bm, bn, bk, group, num_warps=warps, num_stages=stages)
         torch.cuda.synchronize()
         error = (c[:64, :64].double() - reference).norm() / reference.norm()
-        assert not c.isnan().any() and error < 2e-3, f"wrong result at {m, n, k, tile, group}: {error}"
+        assert not c.isnan().any(), f"unwritten result at {m, n, k, tile, group}"
+        assert error < 2e-3, f"wrong result at {m, n, k, tile, group}: {error}"
 
 
 def profile() -> list[dict[str, float]]:
@@ -139,7 +141,8 @@ def profile() -> list[dict[str, float]]:
     head, units, readings = rows[0], rows[1], rows[2:]
     column = {name: head.index(metric) for name, metric in METRICS.items()}
     return [
-        {name: float(row[i].replace(",", "")) * SCALE.get(units[i], 1) for name, i in column.items()} for row in readings
+        {name: float(row[i].replace(",", "")) * SCALE.get(units[i], 1) for name, i in column.items()}
+        for row in readings
     ]
 
 

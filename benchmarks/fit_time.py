@@ -1,12 +1,12 @@
-"""Fit the time model's constants to vendor library times of an H200, and say how well they predict what they did not see.
+"""Fit the time model's constants to library times of an H200, and say how well they predict what they did not see.
 
     python benchmarks/fit_time.py --readings vendor_library.json --out benchmarks/results/fit_time_h200.json
 
 `--readings` is a file of rows {format, m, n, k, time_s} (A row-major, B transposed); the repository's own readings of
-other shapes, `results/vendor_library_h200.json`, are the independent check. Five folds are split by shape, never by row.
-Beside the model stands a roofline with an efficiency for each format, a bandwidth and a launch time fitted on the same
-folds. Errors are relative, |predicted / measured - 1|, of rows of at least 20 us whose rows of A, B and D are multiples
-of 16 bytes.
+other shapes, `results/vendor_library_h200.json`, are the independent check. Five folds are split by shape, never by
+row. Beside the model stands a roofline with an efficiency for each format, a bandwidth and a launch time fitted on
+the same folds. Errors are relative, |predicted / measured - 1|, of rows of at least 20 us whose rows of A, B and D
+are multiples of 16 bytes.
 """
 
 import argparse
@@ -29,7 +29,8 @@ SHORTEST_S = 20e-6
 FORMATS = ("bfloat16", "float16", "float8_e4m3fn", "tfloat32", "float32")
 # name, lowest, highest: bounds keep each constant where physics allows it
 SCALARS = (
-    ("dram_share", 0.8, 0.93), ("dram_per_sm_share", 1.0, 2.5), ("l2_share", 0.85, 1.1), ("tensor_fill_bytes", 0.0, 400.0),
+    ("dram_share", 0.8, 0.93), ("dram_per_sm_share", 1.0, 2.5), ("l2_share", 0.85, 1.1),
+    ("tensor_fill_bytes", 0.0, 400.0),
     ("vector_fill_k", 0.0, 120.0), ("launch_s", 2e-6, 8e-6), ("reduce_s", 0.0, 6e-6), ("dirty_share", 0.0, 0.6),
     ("clock_gain", 0.2, 0.6), ("feed_norm", 2.0, 12.0), ("overlap_norm", 2.0, 12.0),
 )  # fmt: skip
@@ -77,9 +78,7 @@ def loss(rows: list[dict], constants: Constants) -> float:
 
 def fit(rows: list[dict], start: Constants, rounds: int) -> Constants:
     """Coordinate search from the generic constants, steps halved each round."""
-    constants = msgspec.structs.replace(
-        start, sustained={name: 0.7 for name in FORMATS}, burst={name: 0.8 for name in FORMATS}
-    )
+    constants = msgspec.structs.replace(start, sustained=dict.fromkeys(FORMATS, 0.7), burst=dict.fromkeys(FORMATS, 0.8))
     bounds = [*SCALARS, *((f"{table}.{name}", 0.45, 0.95) for table in ("sustained", "burst") for name in FORMATS)]
     best = loss(rows, constants)
     for step in (0.25 * 0.6**r for r in range(rounds)):
@@ -118,7 +117,7 @@ def roofline_fit(train: list[dict], test: list[dict]) -> np.ndarray:
     share, dram, launch = dict.fromkeys(FORMATS, 0.7), 0.85, 5e-6
     for _ in range(3):
         for name in FORMATS:
-            share[name] = min(np.arange(0.4, 1.0, 0.01), key=lambda x: off(share | {name: x}, dram, launch))  # noqa: B023
+            share[name] = min(np.arange(0.4, 1.0, 0.01), key=lambda x: off(share | {name: x}, dram, launch))
         dram = min(np.arange(0.6, 1.0, 0.01), key=lambda x: off(share, x, launch))
         launch = min(np.arange(0, 12e-6, 0.5e-6), key=lambda x: off(share, dram, x))
     return predict(test, share, dram, launch)
@@ -172,9 +171,8 @@ def main() -> None:
     print(json.dumps(result, indent=1))
     for row, seconds in zip(rows, model, strict=True):
         if abs(seconds / row["time_s"] - 1) > 0.15:
-            print(
-                f"{row['format']} {row['m']}x{row['n']}x{row['k']}: measured {row['time_s'] * 1e6:.1f} us, held out {seconds * 1e6:.1f}"
-            )
+            shape = f"{row['format']} {row['m']}x{row['n']}x{row['k']}"
+            print(f"{shape}: measured {row['time_s'] * 1e6:.1f} us, held out {seconds * 1e6:.1f}")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 """Fit the traffic model's three constants to DRAM counters of an H200, and predict readings that the fit did not see.
 
-    python benchmarks/fit_traffic.py [--readings l2_raster_counters.json] [--out benchmarks/results/fit_traffic_h200.json]
+    python benchmarks/fit_traffic.py [--readings l2_raster_counters.json]
 
 The rows of `results/dram_counters_h200.json` are split in halves by shape, never by row; jitter, crowding and the ways
-of L2 are chosen from a small grid on one half, together with the rows of `--readings` where given (the same kind, read on
-another day); the other half is only predicted. Errors are relative, |predicted / measured - 1|.
+of L2 are chosen from a small grid on one half, together with the rows of `--readings` where given (the same kind, read
+on another day); the other half is only predicted. Errors are relative, |predicted / measured - 1|.
 """
 
 import argparse

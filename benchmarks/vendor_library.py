@@ -3,8 +3,8 @@
     python benchmarks/vendor_library.py --out benchmarks/results/vendor_library_h200.json
 
 Needs an NVIDIA GPU, torch and Triton. Random normal inputs, A row-major, B transposed (nt), the median of
-`triton.testing.do_bench` with its L2 flush, which is the protocol of the readings the model was fitted to; the shapes are
-others. Also reads the copy bandwidth, the L2 read bandwidth and the time of an empty launch.
+`triton.testing.do_bench` with its L2 flush: the protocol of the readings that the model was fitted to, of other
+shapes. Also reads the copy bandwidth and the time of an empty launch.
 """
 
 import argparse
@@ -13,11 +13,13 @@ import json
 
 SHAPES = [
     (512, 512, 512), (768, 768, 768), (1536, 1536, 1536), (3072, 3072, 3072), (6144, 6144, 6144), (10240, 10240, 10240),
-    (2048, 8192, 8192), (8192, 2048, 8192), (8192, 8192, 2048), (1024, 4096, 4096), (512, 4096, 14336), (256, 8192, 8192),
-    (32, 4096, 14336), (8, 28672, 8192), (1, 14336, 4096), (1, 28672, 8192), (128, 4096, 4096), (4096, 2112, 7168),
-    (4096, 576, 7168), (4096, 24576, 1536), (2048, 2048, 16384), (512, 512, 16384), (128, 128, 65536), (16384, 1024, 512),
-    (8192, 8192, 256), (16384, 4096, 128), (1792, 1792, 4096), (1793, 1793, 4096), (4224, 4096, 4096), (2176, 2176, 2176),
-    (4096, 128256, 2048), (300, 5000, 3000), (4096, 4096, 4095), (4096, 4097, 4096), (4095, 4096, 4096), (1000, 1001, 1003),
+    (2048, 8192, 8192), (8192, 2048, 8192), (8192, 8192, 2048), (1024, 4096, 4096), (512, 4096, 14336),
+    (256, 8192, 8192), (32, 4096, 14336), (8, 28672, 8192), (1, 14336, 4096), (1, 28672, 8192), (128, 4096, 4096),
+    (4096, 2112, 7168), (4096, 576, 7168), (4096, 24576, 1536), (2048, 2048, 16384), (512, 512, 16384),
+    (128, 128, 65536), (16384, 1024, 512), (8192, 8192, 256), (16384, 4096, 128), (1792, 1792, 4096),
+    (1793, 1793, 4096),
+    (4224, 4096, 4096), (2176, 2176, 2176), (4096, 128256, 2048), (300, 5000, 3000), (4096, 4096, 4095),
+    (4096, 4097, 4096), (4095, 4096, 4096), (1000, 1001, 1003),
 ]  # fmt: skip
 FORMATS = ("bfloat16", "float16", "float8_e4m3fn", "tfloat32", "float32")
 
@@ -41,6 +43,7 @@ def main() -> None:
         for m, n, k in SHAPES:
             if m * n * k > 3e11 and name == "float32":
                 continue
+            row = {"format": name, "m": m, "n": n, "k": k}
             try:
                 a = torch.randn(m, k, device="cuda").to(kind)
                 b = torch.randn(n, k, device="cuda").to(kind)
@@ -49,9 +52,10 @@ def main() -> None:
                     time_s = median(lambda: torch._scaled_mm(a, b.t(), one, one, out_dtype=torch.bfloat16))  # noqa: B023
                 else:
                     time_s = median(lambda: a @ b.t())  # noqa: B023
-                rows.append({"format": name, "m": m, "n": n, "k": k, "time_s": time_s, "flop_per_s": 2 * m * n * k / time_s})
+                row |= {"time_s": time_s, "flop_per_s": 2 * m * n * k / time_s}
             except RuntimeError as reason:
-                rows.append({"format": name, "m": m, "n": n, "k": k, "time_s": None, "refused": str(reason).splitlines()[0][:120]})
+                row |= {"time_s": None, "refused": str(reason).splitlines()[0][:120]}
+            rows.append(row)
     x = torch.empty(1 << 31, dtype=torch.uint8, device="cuda")
     y = torch.empty_like(x)
     copy = 2 * x.numel() / median(lambda: y.copy_(x))
@@ -64,7 +68,7 @@ def main() -> None:
     result = {
         "chip": torch.cuda.get_device_name(), "date": datetime.date.today().isoformat(),
         "versions": {"torch": torch.__version__},
-        "what": "measured: torch matmul (torch._scaled_mm for float8, out bfloat16), nt, random normal, do_bench median",
+        "what": "measured: torch matmul (torch._scaled_mm for float8, out bfloat16), nt, random normal, do_bench",
         "copy_bandwidth_bytes_per_s": copy, "empty_kernel_in_graph_s": empty, "rows": rows,
     }  # fmt: skip
     with open(options.out, "w") as file:

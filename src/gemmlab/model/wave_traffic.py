@@ -94,7 +94,7 @@ def wave_reads(launch: Launch, l2_bytes: float, partitions: int) -> Values:
     across = np.ceil(launch.n / launch.block_n)
     a_once = launch.m * launch.k * launch.a_bytes
     b_once = launch.n * launch.k * launch.b_bytes
-    sweeps = np.maximum(1.0, down / reach.rows)
+    sweeps = np.ceil(down / reach.rows)  # a last group of few rows still needs all of B
     waves_across = np.maximum(1.0, across / reach.columns)
     a_again = (waves_across - 1) * (1 - hit_share(reach.wave, capacity))
     b_again = (sweeps - 1) * (1 - hit_share(reach.sweep, capacity))
