@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 Values = NDArray[np.float64]
 
+LARGE = 2.0**60  # of what numpy's integers hold
 EDGE = 12.0  # steepness of the capacity's edge: a set-associative cache loses lines from about 0.85 of it on
 
 
@@ -40,6 +41,8 @@ class Reach(NamedTuple):
 
     rows: Values  #: tiles of one wave, down
     columns: Values  #: and across
+    passes: Values  #: waves that need a panel of A, in one group of rows
+    sweeps: Values  #: times that all of B is needed: once a group of rows, or once a wave where that is larger
     wave: Values  #: bytes of all panels of one wave: until A's panels serve the next wave
     sweep: Values  #: bytes, in one partition, of one sweep of a group of rows: until B's panels serve the next group
 
@@ -72,9 +75,14 @@ def reaches(launch: Launch, partitions: int) -> Reach:
     panel_a = launch.block_m * launch.k / launch.split_k * launch.a_bytes
     panel_b = launch.block_n * launch.k / launch.split_k * launch.b_bytes
     stored = launch.d_bytes * (1 + 0.5 * (partitions > 1)) / partitions
+    wide = group * across
+    common = np.gcd(np.minimum(wide, LARGE).astype(np.int64), np.minimum(tiles, LARGE).astype(np.int64))
+    alone = tiles >= down * across
     return Reach(
         rows,
         columns,
+        passes=np.where(alone, 1.0, (wide + tiles - common) / tiles),
+        sweeps=np.where(tiles >= wide, np.ceil(down * across / tiles), np.ceil(down / group)),
         wave=members * (rows * panel_a + columns * panel_b),
         sweep=members * (across * panel_b + rows * panel_a + stored * rows * launch.block_m * launch.n),
     )
@@ -90,13 +98,9 @@ def wave_reads(launch: Launch, l2_bytes: float, partitions: int) -> Values:
     """
     reach = reaches(launch, partitions)
     capacity = l2_bytes / partitions
-    down = np.ceil(launch.m / launch.block_m)
-    across = np.ceil(launch.n / launch.block_n)
     a_once = launch.m * launch.k * launch.a_bytes
     b_once = launch.n * launch.k * launch.b_bytes
-    sweeps = np.ceil(down / reach.rows)  # a last group of few rows still needs all of B
-    waves_across = np.maximum(1.0, across / reach.columns)
-    a_again = (waves_across - 1) * (1 - hit_share(reach.wave, capacity))
-    b_again = (sweeps - 1) * (1 - hit_share(reach.sweep, capacity))
+    a_again = (reach.passes - 1) * (1 - hit_share(reach.wave, capacity))
+    b_again = (reach.sweeps - 1) * (1 - hit_share(reach.sweep, capacity))
     reads: Values = launch.batch * (a_once * (1 + a_again) + b_once * (1 + b_again))
     return reads
