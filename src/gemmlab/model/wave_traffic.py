@@ -81,7 +81,7 @@ def reaches(launch: Launch, partitions: int) -> Reach:
     return Reach(
         rows,
         columns,
-        passes=np.where(alone, 1.0, (wide + tiles - common) / tiles),
+        passes=np.where(alone, 1.0, np.minimum(across, (wide + tiles - common) / tiles)),
         sweeps=np.where(tiles >= wide, np.ceil(down * across / tiles), np.ceil(down / group)),
         wave=members * (rows * panel_a + columns * panel_b),
         sweep=members * (across * panel_b + rows * panel_a + stored * rows * launch.block_m * launch.n),
