@@ -13,7 +13,8 @@ HERE = Path(__file__).parent
 CHIP = HERE.parent / "src" / "gemmlab" / "chips" / "data" / "h200-sxm.toml"
 HEAD = "\n[calibration]\n"
 TIME = ("dram_share", "dram_per_sm_share", "l2_share", "clock_gain", "tensor_fill_bytes", "vector_fill_k", "launch_s",
-        "reduce_s", "dirty_share", "scalar_cycles", "feed_norm", "overlap_norm", "sustained", "burst")  # fmt: skip
+        "reduce_s", "dirty_share", "scalar_cycles", "feed_norm", "step_cycles", "overlap_norm",
+        "sustained", "burst")  # fmt: skip
 TRAFFIC = ("jitter", "crowding", "l2_ways")
 
 

@@ -29,6 +29,7 @@ class Constants(msgspec.Struct, frozen=True, kw_only=True):
     reduce_s: float = 2.0e-6  #: a second pass over split-k's partial results, beside its bytes
     dirty_share: float = 0.43  #: of L2 that earlier work left dirty and that must be written before new lines fit
     scalar_cycles: float = 10.0  #: of a warp's element-wise load, its address and its store to shared memory
+    step_cycles: float = 90.0  #: between two steps of a program that has its SM to itself: a barrier, and issue
     feed_norm: float = 6.0  #: how sharply the slowest of arithmetic, L2 and shared memory decides within an SM
     overlap_norm: float = 4.0  #: the same between an SM's work and DRAM
     jitter: float = 0.22  #: standard deviation of a 64-wide k-step's time, relative (traffic through L2)

@@ -31,6 +31,15 @@ def issue_cycles(kernel: Kernel) -> float:
     return 0.0
 
 
+def bubble_share(kernel: Kernel, resident: int) -> float:
+    """Steps for each k of one tile at which an SM waits: a barrier, and the next instructions on their way.
+
+    Hidden where another program of the SM computes meanwhile, or where warps of their own load (persistent kernels).
+    """
+    alone = resident == 1 and not kernel.persistent
+    return 1 / kernel.block_k if kernel.family == "tensor" and alone else 0.0
+
+
 def pairs_of_kernel(problem: Gemm, kernel: Kernel, machine: Machine, resident: int) -> Pairs:
     """The members of the problem under this kernel, one pair each."""
     members = problem.members
@@ -56,5 +65,6 @@ def pairs_of_kernel(problem: Gemm, kernel: Kernel, machine: Machine, resident: i
         thread_m=kernel.thread_m,
         thread_n=kernel.thread_n,
         issue=issue_cycles(kernel),
+        bubble=bubble_share(kernel, resident),
         work=[member.flop / (2 * member.m * member.n * member.k * member.batch) for member in members],
     )

@@ -74,6 +74,7 @@ class Pairs(NamedTuple):
     thread_m: Values  #: outputs of one thread along m; ordinary kernels
     thread_n: Values
     issue: Values  #: cycles of an SM's load unit for one k of one tile, where threads load element by element
+    bubble: Values  #: steps of a program, for each k, that nothing overlaps
     work: Values  #: share of the m*n*k products that the structure needs
 
 
@@ -143,6 +144,7 @@ def pairs_of(
     thread_m: ArrayLike = 8,
     thread_n: ArrayLike = 8,
     issue: ArrayLike = 0,
+    bubble: ArrayLike = 0,
     work: ArrayLike = 1,
 ) -> Pairs:
     """Broadcast sizes and tilings to arrays of one length; formats by name.
@@ -154,6 +156,6 @@ def pairs_of(
     d_bytes = bits_of(d_format or a_format) / 8
     wide = ROAD_BYTES / a_bytes if vector is None else vector
     columns = (m, n, k, batch, block_m, block_n, block_k, split_k, group_m, cluster_m, cluster_n, resident, wide,
-               a_bytes, b_bytes, d_bytes, thread_m, thread_n, issue, work)  # fmt: skip
+               a_bytes, b_bytes, d_bytes, thread_m, thread_n, issue, bubble, work)  # fmt: skip
     arrays = np.broadcast_arrays(*(np.asarray(column, dtype=np.float64) for column in columns))
     return Pairs(*(np.atleast_1d(array) for array in arrays))

@@ -39,11 +39,11 @@ def with_tiling(problem: Gemm, chip: Chip, machine: Machine, default: Kernel, ti
     if default.family == "tensor" and machine.vector:
         default = get("register")
     tensor = default.family == "tensor"
-    settings: dict[str, Any] = {"split_k": tiling.split_k, "group_m": GROUP_M}
+    settings: dict[str, Any] = {"split_k": tiling.split_k, "group_m": GROUP_M, "persistent": tensor}
     feeds = [settings]
     if tensor and machine.wide:
         paired = machine.clusters and min(tiling.block_m, tiling.block_n) >= PAIRED_SIDE
-        feeds.insert(0, {**settings, "tiles_from": "shared", "cluster_m": 2 if paired else 1})
+        feeds.insert(0, {**settings, "tiles_from": "shared", "cluster_m": 2 if paired else 1, "persistent": True})
     for feed in feeds:
         for stages in range(MOST_STAGES if tensor else 1, 0, -1):
             for k in (step, step // 2, step // 4):

@@ -73,6 +73,7 @@ def cycles_per_k(pairs: Pairs, machine: Machine, constants: Constants, effects: 
         l2 = loaded / np.minimum(L2_BYTES_PER_CLOCK_PER_SM, port)
         shared = np.maximum(shared_cycles(pairs, machine, large, small), pairs.issue)
         cycles = (cycles**norm + l2**norm + shared**norm) ** (1 / norm)
+        cycles = cycles + pairs.bubble * constants.step_cycles
     if effects.alignment:
         slow = pairs.vector * pairs.a_bytes < ROAD_BYTES
         elements = (pairs.block_m + pairs.block_n) / 32 / pairs.vector
