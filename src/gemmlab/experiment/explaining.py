@@ -7,7 +7,8 @@ from gemmlab.chips import section as chip_section
 from gemmlab.count import count
 from gemmlab.kernels import Kernel, default_for, get
 from gemmlab.kernels import section as kernel_section
-from gemmlab.model.predict import Outlook, predict
+from gemmlab.model.outlook import Outlook
+from gemmlab.model.predict import predict
 from gemmlab.model.suited import suited
 from gemmlab.problem import Gemm
 from gemmlab.record import Measurement, Record

@@ -4,7 +4,8 @@ from gemmlab.model.bounds import lower_bounds
 from gemmlab.model.constants import GENERIC, Constants, constants_of
 from gemmlab.model.many import Predictions, predict_many
 from gemmlab.model.occupancy import Occupancy, occupancy
-from gemmlab.model.predict import Outlook, predict
+from gemmlab.model.outlook import Outlook
+from gemmlab.model.predict import predict
 
 __all__ = [
     "GENERIC",

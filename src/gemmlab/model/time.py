@@ -172,13 +172,11 @@ def dram_seconds(
 ) -> Values:
     """Time of the DRAM traffic by itself: reads, the result, and what earlier work left dirty in L2."""
     moved = reads + pairs.batch * pairs.m * pairs.n * pairs.d_bytes
-    if effects.leftovers:
-        moved = moved + np.minimum(constants.dirty_share * machine.l2_bytes, moved)
-    bandwidth = np.full_like(moved, machine.dram_bytes_per_s)
-    if effects.dram:
-        drawn = active / machine.sms * constants.dram_per_sm_share
-        bandwidth = constants.dram_share * machine.dram_bytes_per_s * np.minimum(1.0, drawn)
-    seconds: Values = moved / bandwidth
+    whole = machine.dram_bytes_per_s * (constants.dram_share if effects.dram else 1.0)
+    drawn = np.minimum(1.0, active / machine.sms * constants.dram_per_sm_share) if effects.dram else 1.0
+    seconds: Values = moved / (whole * drawn)
+    if effects.leftovers:  # L2 itself writes them back, however few SMs ask for the room
+        seconds = seconds + np.minimum(constants.dirty_share * machine.l2_bytes, moved) / whole
     return seconds
 
 

@@ -7,7 +7,7 @@ from gemmlab.model.advice.arithmetic import format_advice, padding_advice
 from gemmlab.model.advice.situation import Situation
 from gemmlab.model.advice.surroundings import blame, fine, folding_advice, launch_advice
 from gemmlab.model.advice.tiling import cluster_advice, family_advice, raster_advice, split_advice, tile_advice
-from gemmlab.model.predict import Outlook
+from gemmlab.model.outlook import Outlook
 from gemmlab.record import Advice
 
 RULES = (

@@ -9,7 +9,7 @@ from gemmlab.chips import Chip
 from gemmlab.kernels import Kernel, registers_of
 from gemmlab.model.candidates import Best, best_tiling
 from gemmlab.model.one import pairs_of_kernel
-from gemmlab.model.predict import Outlook
+from gemmlab.model.outlook import Outlook
 from gemmlab.model.suited import typical
 from gemmlab.model.time import Effects, times
 from gemmlab.problem import Gemm

@@ -1,0 +1,110 @@
+"""One problem, chip and kernel, and everything predicted of them, worked out when it is asked for."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from gemmlab.chips import Chip
+from gemmlab.formats import bits_of
+from gemmlab.kernels import Kernel
+from gemmlab.model.constants import Constants, constants_of
+from gemmlab.model.occupancy import Occupancy, occupancy
+from gemmlab.model.one import pairs_of_kernel
+from gemmlab.model.pairs import Machine, Pairs, machine_of
+from gemmlab.model.time import ALL, Effects, Times, times
+from gemmlab.model.traffic import DramTraffic, dram_traffic
+from gemmlab.model.waterfall import waterfall
+from gemmlab.problem import Gemm
+from gemmlab.record import Term
+
+LOCAL_BYTES = 8  # a spilled register is written and read once in the main loop, 4 bytes each
+
+
+class Outlook:
+    """Everything predicted of one problem, chip and kernel, worked out when asked for."""
+
+    def __init__(
+        self,
+        problem: Gemm,
+        chip: Chip,
+        kernel: Kernel,
+        constants: Constants | None = None,
+        traffic: DramTraffic | None = None,
+    ) -> None:
+        self.problem, self.chip, self.kernel = problem, chip, kernel
+        self.constants = constants or constants_of(chip)
+        self.given_traffic = traffic
+
+    @cached_property
+    def held(self) -> Occupancy:
+        """Programs on one SM."""
+        return occupancy(self.problem, self.chip, self.kernel)
+
+    @cached_property
+    def machine(self) -> Machine:
+        """The chip in this format."""
+        return machine_of(self.chip, self.problem.a_format, self.kernel.cluster_m * self.kernel.cluster_n)
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """The kernel's members."""
+        return pairs_of_kernel(self.problem, self.kernel, self.machine, self.held.programs)
+
+    @cached_property
+    def traffic(self) -> DramTraffic:
+        """DRAM bytes."""
+        if self.given_traffic is not None:
+            return self.given_traffic
+        return dram_traffic(self.problem, self.chip, self.kernel, self.held, self.constants)
+
+    def times(self, effects: Effects = ALL) -> Times:
+        """Times under some effects, DRAM reads as simulated, or each operand once where re-reading is left out."""
+        read = self.traffic.read if effects.traffic else min(self.problem.compulsory_read_bytes, self.traffic.read)
+        reads = read * self.reads_shares
+        return times(self.pairs, self.machine, self.constants, effects, dram_reads=reads, together=True)
+
+    @cached_property
+    def reads_shares(self) -> np.ndarray:
+        """How the reads divide among members: by their bytes of A and B."""
+        pairs = self.pairs
+        bytes_ = pairs.batch * (pairs.m * pairs.k * pairs.a_bytes + pairs.k * pairs.n * pairs.b_bytes)
+        return np.asarray(bytes_ / bytes_.sum())
+
+    @cached_property
+    def spill_factor(self) -> float:
+        """How much longer the main loop takes with registers in local memory: their traffic beside the tile's own."""
+        if not self.held.spilled:
+            return 1.0
+        kernel = self.kernel
+        spilled = self.held.spilled * kernel.threads * LOCAL_BYTES
+        step = (kernel.block_m + kernel.block_n) * max(1, kernel.block_k) * bits_of(self.problem.a_format) / 8
+        return 1.0 + spilled / step
+
+    def seconds(self, effects: Effects = ALL) -> float:
+        """Predicted time under some effects."""
+        found = float(self.times(effects).total[0])
+        return found * self.spill_factor if effects.feeding else found
+
+    def with_reads(self, read: float) -> Outlook:
+        """The same with another number of DRAM bytes read."""
+        return Outlook(self.problem, self.chip, self.kernel, self.constants, self.traffic._replace(read=read))
+
+    @cached_property
+    def floor(self) -> str:
+        """What the time could not go below by the data sheet."""
+        compute = self.problem.flop / self.machine.peak_flop_per_s
+        if self.problem.compulsory_bytes / self.machine.dram_bytes_per_s > compute:
+            return "each matrix once at the data sheet's bandwidth"
+        return "arithmetic at the data sheet's peak"
+
+    @cached_property
+    def terms(self) -> tuple[Term, ...]:
+        """The waterfall of causes."""
+        return waterfall(self.seconds, self.floor)
+
+    @cached_property
+    def time_s(self) -> float:
+        """Predicted time."""
+        return self.seconds()
