@@ -50,14 +50,16 @@ def parts(pair, machine, constants, effects, programs, dram_reads):
     elif reads is None:
         reads = pair.batch * pair.k * (pair.m * pair.a_bytes + pair.n * pair.b_bytes)
     moved = reads + pair.batch * pair.m * pair.n * pair.d_bytes
-    if effects.leftovers:
-        moved += min(constants.dirty_share * machine.l2_bytes, moved)
-    bandwidth = machine.dram_bytes_per_s
+    bandwidth, drawn = machine.dram_bytes_per_s, 1.0
     if effects.dram:
-        bandwidth *= constants.dram_share * min(1.0, constants.dram_per_sm_share * active / machine.sms)
+        bandwidth *= constants.dram_share
+        drawn = min(1.0, constants.dram_per_sm_share * active / machine.sms)
+    dram = moved / (bandwidth * drawn)
+    if effects.leftovers:
+        dram += min(constants.dirty_share * machine.l2_bytes, moved) / bandwidth
     return {
         "sm": sm,
-        "dram": moved / bandwidth,
+        "dram": dram,
         "flop": 2 * pair.m * pair.n * pair.k * pair.batch * pair.work,
         "partials": 4 * pair.m * pair.n * pair.batch * pair.split_k if pair.split_k > 1 else 0,
         "second passes": 1 if pair.split_k > 1 else 0,
