@@ -144,6 +144,42 @@ def formats() -> str:
     return table(["format", "bits in memory"], [[f"`{name}`", str(bits_of(name))] for name in names()])
 
 
+def causes() -> str:
+    """The steps of the waterfall, in their order."""
+    from gemmlab.model.waterfall import CAUSES
+
+    return table(["cause", "what it is"], [[cause.name, cause.why] for cause in CAUSES])
+
+
+def constants() -> str:
+    """The model's constants: what they mean, their generic value, and the H200's."""
+    from gemmlab.chips import load
+    from gemmlab.model.constants import GENERIC, Constants, constants_of
+
+    own = constants_of(load("h200-sxm"))
+    rows = []
+    for name, meaning in spoken(Constants):
+        shown = [
+            f"{value:.3g}" for value in (getattr(GENERIC, name), getattr(own, name)) if not isinstance(value, dict)
+        ]
+        if not shown:
+            fitted = getattr(own, name)
+            shown = ["by `power_slope`", ", ".join(f"{value:.2f} {format_}" for format_, value in fitted.items())]
+        rows.append([f"`{name}`", meaning, *shown])
+    return table(["constant", "meaning", "generic", "`h200-sxm`"], rows)
+
+
+def spoken(kind: type) -> Iterator[tuple[str, str]]:
+    """Name of each field of a class and its `#:` comment, beside or above it; a field without one shares the last."""
+    above = last = ""
+    for line in inspect.getsource(kind).split("\n"):
+        if comment := re.fullmatch(r"    #: (.*)", line):
+            above = f"{above} {comment[1]}".strip()
+        elif found := re.fullmatch(r"    (\w+): [^#]+?(?:  #: (.*))?", line):
+            last, above = found[2] or above or last, ""
+            yield found[1], last
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "flags of explain": flags,
     "flags of chips": chip_flags,
@@ -151,4 +187,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "suites": suites,
     "kernels": kernels,
     "formats": formats,
+    "causes of the waterfall": causes,
+    "constants of the model": constants,
 }

@@ -7,7 +7,7 @@ anything is. A marker says how its text is made:
     <!-- end -->
 
 `$ COMMAND` is a command and its output, `$ COMMAND | head 20` the first 20 lines of it, `file NAME` a file,
-and any other text the name of a table in tables.py.
+`result NAME` a table in measured.py of what a benchmark measured, and any other text the name of a table in tables.py.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import shlex
 import sys
 from pathlib import Path
 
+from measured import RESULTS
 from tables import TABLES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -73,7 +74,7 @@ def made(how: str) -> str:
     if how.startswith("file "):
         name = how.removeprefix("file ")
         return f"```{Path(name).suffix[1:]}\n{(ROOT / name).read_text(encoding='utf-8')}```\n"
-    return TABLES[how]()
+    return (RESULTS | TABLES)[how]()
 
 
 def updated(page: Path) -> str:
