@@ -5,6 +5,7 @@ import pytest
 
 import gemmlab.chips
 from gemmlab.experiment import explain
+from gemmlab.kernels import get
 from gemmlab.model.constants import GENERIC, constants_of
 from gemmlab.model.road import roads
 from gemmlab.problem import Gemm
@@ -132,3 +133,39 @@ class TestUnalignedRows:
         for name in ("bfloat16", "float16", "tfloat32", "float8_e4m3fn"):
             advice = explain(Gemm(4095, 4096, 4096, name), "h200-sxm").advice
             assert not [a for a in advice if a.cause == "alignment" or "pad m" in a.change]
+
+
+#: side of a cube: seconds of CUDA C++ kernels on an H200, float32: naive with 16x16 threads, tiles of 8, 16 and 32
+TEACHING = {
+    512: (61.5e-6, 64.3e-6, 42.6e-6, 37.0e-6),
+    1024: (419e-6, 440e-6, 280e-6, 240e-6),
+    2048: (3.18e-3, 3.37e-3, 2.11e-3, 1.85e-3),
+    4096: (26.4e-3, 26.8e-3, 16.9e-3, 15.3e-3),
+}
+
+
+@pytest.mark.parametrize("side", TEACHING)
+def test_kernels_of_a_first_lesson(side):
+    problem = Gemm(side, side, side)
+    kernels = [get("naive", problem=problem), *(get("tiled", problem=problem, tile=(t, t, t)) for t in (8, 16, 32))]
+    found = [explain(problem, "h200-sxm", kernel, advice=False).prediction.time_s for kernel in kernels]
+    assert found == pytest.approx(TEACHING[side], rel=0.25)
+
+
+#: chip, side of a cube, format, TFLOP/s that cuBLAS reached on random data, who published it
+PUBLISHED = [
+    ("a100-sxm-80gb", 8192, "float16", 257, "H. He, Strangely, matrix multiplications ..., 2024"),
+    ("h100-sxm", 4096, "bfloat16", 716, "pranjalssh/fast.cu, README"),
+    ("h100-sxm", 8192, "bfloat16", 795, "pranjalssh/fast.cu, README"),
+    ("rtx-4090", 2048, "float16", 138.7, "codingjin/0129-params, 4090report.md"),
+    ("rtx-4090", 4096, "float16", 164.3, "codingjin/0129-params, 4090report.md"),
+    ("rtx-4090", 8192, "float16", 154.9, "codingjin/0129-params, 4090report.md"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("chip", "side", "name", "published", "source"), PUBLISHED)
+def test_chips_known_by_their_data_sheet_come_near_published_rates(chip, side, name, published, source):
+    record = explain(Gemm(side, side, side, name), chip, advice=False)
+    assert not record.chip.calibrated
+    rate = record.count.flop / record.prediction.time_s / 1e12
+    assert rate == pytest.approx(published, rel=0.15), source

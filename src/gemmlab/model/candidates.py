@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gemmlab.chips import Chip
 from gemmlab.formats import bits_of
+from gemmlab.kernels.catalogue import micro_tile
 from gemmlab.model.constants import Constants
 from gemmlab.model.pairs import Machine, Pairs, machine_of, pairs_of
 from gemmlab.model.road import vector_elements
@@ -19,6 +21,8 @@ SIDES_N = (16, 32, 64, 128, 192, 256)
 SPLITS = (1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128)
 LARGEST_TILE = 128 * 256  # float32 accumulators of one program: half of an SM's registers
 SMALLEST_LONG_SIDE = 64
+SMALLEST_VECTOR_SIDE = 32
+VECTOR_WARPS = 8
 STEP_BYTES = 128  # of k a step: one swizzled row of shared memory
 
 
@@ -37,6 +41,22 @@ TILINGS = tuple(
     if block_m * block_n <= LARGEST_TILE and max(block_m, block_n) >= SMALLEST_LONG_SIDE
     for split in SPLITS
 )
+
+
+#: outputs of a thread where ordinary arithmetic computes a candidate in VECTOR_WARPS warps
+MICRO_TILES = np.array([micro_tile(t.block_m, t.block_n, VECTOR_WARPS) for t in TILINGS], dtype=np.float64)
+
+
+def offered(problem: Gemm, machine: Machine) -> NDArray[np.bool_]:
+    """Which candidates a library has kernels for: no splits shorter than a step, no slivers in ordinary arithmetic.
+
+    A matrix-vector product is the exception: its own kernel computes no rows in vain.
+    """
+    table = np.array(TILINGS)
+    fits = table[:, 2] <= max(1, problem.k // step_of(problem, machine))
+    if machine.vector and min(problem.m, problem.n) > 1:
+        fits &= table[:, :2].min(axis=1) >= SMALLEST_VECTOR_SIDE
+    return np.asarray(fits)
 
 
 def candidate_pairs(problem: Gemm, machine: Machine) -> Pairs:
@@ -58,6 +78,8 @@ def candidate_pairs(problem: Gemm, machine: Machine) -> Pairs:
         cluster_m=np.where((block_m >= 128) & (block_n >= 128) & paired, 2.0, 1.0),
         batch=problem.batch,
         vector=vector_elements(problem),
+        thread_m=MICRO_TILES[:, 0],
+        thread_n=MICRO_TILES[:, 1],
         work=problem.flop / (2 * problem.m * problem.n * problem.k * problem.batch),
     )
 
@@ -84,8 +106,7 @@ def best_tiling(problem: Gemm, chip: Chip, constants: Constants, effects: Effect
     """
     machine = machine_of(chip, problem.a_format)
     found = times(candidate_pairs(problem, machine), machine, constants, effects)
-    allowed = np.array([tiling.split_k <= max(1, problem.k // step_of(problem, machine)) for tiling in TILINGS])
-    total = np.where(allowed, found.total, np.inf)
+    total = np.where(offered(problem, machine), found.total, np.inf)
     near = np.flatnonzero(total <= total.min() * 1.002)
     index = int(min(near, key=lambda i: (TILINGS[i].split_k, -TILINGS[i].block_m * TILINGS[i].block_n)))
     whole = min(float(total[i]) for i, tiling in enumerate(TILINGS) if tiling.split_k == 1)

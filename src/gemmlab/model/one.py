@@ -13,8 +13,10 @@ from gemmlab.problem import Gemm
 GLOBAL_REQUEST_CYCLES = (
     1.6  # of a warp's load from global memory through L1: H200, naive 16x16, 26 cycles a k for 16 requests
 )
-SHARED_REQUEST_CYCLES = 1.0  # of a warp's conflict-free load from shared memory: 128 bytes a clock
-STAGE_CYCLES = 2.5  # of an element-wise load, its store to shared memory and the barriers around, beside the above
+SHARED_REQUEST_CYCLES = (
+    0.78  # of a thread's two operands in shared memory, each: compilers merge four loads of A into one
+)
+STAGE_CYCLES = 5.0  # of an element-wise load, its store to shared memory and the barriers around them
 
 
 def issue_cycles(kernel: Kernel) -> float:

@@ -6,7 +6,7 @@ from typing import Any
 
 from gemmlab.chips import Chip
 from gemmlab.kernels import Kernel, get
-from gemmlab.model.candidates import Tiling, best_tiling, step_of
+from gemmlab.model.candidates import VECTOR_WARPS, Tiling, best_tiling, step_of
 from gemmlab.model.constants import Constants, constants_of
 from gemmlab.model.occupancy import excess
 from gemmlab.model.pairs import Machine, machine_of
@@ -40,7 +40,7 @@ def with_tiling(problem: Gemm, chip: Chip, machine: Machine, default: Kernel, ti
         default = get("register")
     tensor = default.family == "tensor"
     settings: dict[str, Any] = {"split_k": tiling.split_k, "group_m": GROUP_M, "persistent": tensor}
-    feeds = [settings]
+    feeds = [settings] if tensor else [{**settings, "warps": VECTOR_WARPS}, settings]
     if tensor and machine.wide:
         paired = machine.clusters and min(tiling.block_m, tiling.block_n) >= PAIRED_SIDE
         feeds.insert(0, {**settings, "tiles_from": "shared", "cluster_m": 2 if paired else 1, "persistent": True})
