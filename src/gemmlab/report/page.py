@@ -13,7 +13,7 @@ from gemmlab.report.page_style import page_style
 from gemmlab.report.plots import FIGURES
 from gemmlab.report.provenance import entries
 from gemmlab.report.sweep import COLUMNS, summary
-from gemmlab.report.words import ASSUMPTION, KINDS, amount, clean, plain, several, speedup
+from gemmlab.report.words import KINDS, amount, clean, plain, several, speedup
 
 WIDE, PHONE = 560.0, 340.0
 TOLD = 24  # records of a sweep that are told in full; each takes about 40 kB
@@ -83,7 +83,7 @@ def opening(record: Record, number: int) -> str:
 
 
 def answers(record: Record) -> str:
-    """The five questions, each with the short answer or the admission that this Record has none."""
+    """The questions that this Record answers, each in a line; then what it does not know."""
     count, prediction = record.count, record.prediction
     moved = "Not counted in this record."
     if count:
@@ -92,19 +92,17 @@ def answers(record: Record) -> str:
         if prediction:
             moved += f"; {text(amount(prediction.dram_bytes, 'B'))} of DRAM traffic {tag('predicted')}"
     bound = text(story.verdict(record)) + (f" {tag('predicted')}" if prediction else "")
-    fast = "Not measured in this record."
+    rows = [("What does it move?", moved), ("What bounds it?", bound)]
+    for first in (record.advice or ())[:1]:
+        gain = f'<span class="gain">{speedup(first.predicted_speedup)}</span>'
+        rows.append(("What should change?", f"{text(first.change)}: {gain} {tag('predicted')}"))
+    unknown = "Neither measured nor its digits checked in this record."
     if record.measurement:
-        first, *rest = (text(fact.value) for fact in story.measured(record))
-        fast = ", ".join([first, *rest[:1]]) + f" {tag('measured')}"
-    rows = (
-        ("What does it move?", moved),
-        ("What bounds it?", bound),
-        ("How fast is it really?", fast),
-        ("Are the digits right?", "Not checked in this record."),
-        ("What if the hardware were different?", "Not asked in this record; explain the same shape with another chip."),
-    )
+        time, *rest = (text(fact.value) for fact in story.measured(record))
+        rows.append(("How fast is it really?", ", ".join([time, *rest[:1]]) + f" {tag('measured')}"))
+        unknown = "Its digits are not checked in this record."
     items = "".join(f"<li><b>{question}</b>{answer}</li>" for question, answer in rows)
-    return card("Five questions", f'<ol class="answers">{items}</ol>')
+    return card("In short", f'<ol class="answers">{items}</ol><p class="quiet">{unknown}</p>')
 
 
 def limits_card(record: Record, number: int) -> str:
@@ -160,7 +158,7 @@ def measured_card(record: Record) -> str:
 def bounds_card(record: Record) -> str:
     """Lower bounds with what they assume."""
     rows = story.bounds(record)
-    said = f'<p class="quiet">The {text(ASSUMPTION)}.</p>'
+    said = "".join(f'<p class="quiet">{text(remark)}</p>' for remark in story.bound_remarks(record))
     return card("What no kernel can go below", fact_table(rows), said) if rows else ""
 
 
@@ -195,7 +193,8 @@ def numbers_card(record: Record) -> str:
         return ""
     heads = '<th>name</th><th class="n">value</th><th>kind</th><th>where it comes from</th>'
     table = f'<table class="every"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
-    return f'<section class="card"><details open><summary>Every number</summary>{table}</details></section>'
+    summary = "<summary>Every number, its kind and its source</summary>"
+    return f'<section class="card"><details>{summary}{table}</details></section>'
 
 
 def figure(record: Record, name: str, number: int) -> str:

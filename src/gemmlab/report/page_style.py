@@ -61,6 +61,7 @@ main{padding:14px 12px 40px}h1{font-size:1.45rem}.card{padding:14px;border-radiu
 body{background:#fff;font-size:9.5pt}main{max-width:none;padding:0}
 .card{border:0;padding:0;overflow:visible;background:none}.pair{gap:22px}
 .wide{display:none}.phone{display:block}figure{margin:8px 0 0}figure svg{max-width:340px}
+details::details-content{content-visibility:visible;block-size:auto}
 figure,li,tr{break-inside:avoid}h2,h3{break-after:avoid}.every{font-size:8pt}
 svg [fill="#fdfcf9"]{fill:#fff}a{color:inherit}}
 """
