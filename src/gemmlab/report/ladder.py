@@ -33,22 +33,24 @@ def ladder(record: Record, width: float = 560) -> Drawing | None:
     room = max(text_width(amount(r.value / speed, "s"), 11) for r in rungs) + 12 if speed else 8
     x = LogAxis(*span([*ends, *([turn] if turn else [])], 1.5, 1.05, 1.5), 24, width - 16 - room)
     x = x.longer(24, width - 16)
-    scale(drawing, x, top - 4, end)
+    scale(drawing, x, (top - 4, end), turn)
     if turn:
         turning_line(drawing, x, turn, (top - 4, end + 36), width)
     for index, rung in enumerate(rungs):
-        draw_rung(drawing, x, rung, top + sum(tall[:index]), speed)
+        draw_rung(drawing, x, rung, top + sum(tall[:index]), (speed, turn))
     drawing.paragraph(16, height - 15 * len(assumed) + 2, f"The {ASSUMPTION}", width - 32, size=11, color="quiet")
     return drawing
 
 
-def scale(drawing: Drawing, x: LogAxis, top: float, bottom: float) -> None:
-    """Grid and ticks in bytes."""
+def scale(drawing: Drawing, x: LogAxis, ends: tuple[float, float], turn: float | None) -> None:
+    """Grid and ticks in bytes; no tick where the line of the turning point would cross its text."""
+    top, bottom = ends
     for value in x.ticks(58):
         at, text = x.at(value), tick_text(value, "B")
         half = text_width(text, 11) / 2
         drawing.line((at, top, at, bottom), "grid")
-        if half + 2 <= at <= drawing.width - half - 2:
+        crossed = turn is not None and abs(x.at(turn) - at) < half + 3
+        if half + 2 <= at <= drawing.width - half - 2 and not crossed:
             drawing.text(at, bottom + 14, text, 11, "quiet", anchor="middle")
 
 
@@ -60,8 +62,13 @@ def turning_line(drawing: Drawing, x: LogAxis, turn: float, ends: tuple[float, f
     drawing.text(min(max(at, 16 + half), width - 16 - half), ends[1] - 3, text, 11, "ink", anchor="middle")
 
 
-def draw_rung(drawing: Drawing, x: LogAxis, rung: story.Rung, top: float, speed: float | None) -> None:
-    """One amount: name, kind and bytes above; on the track its marker, its band, and its time."""
+def draw_rung(
+    drawing: Drawing, x: LogAxis, rung: story.Rung, top: float, dram: tuple[float | None, float | None]
+) -> None:
+    """One amount: name, kind and bytes above; on the track its marker, its band, and its time.
+
+    `dram` is its bandwidth and the bytes past which it bounds; the time steps past the line of these.
+    """
     color, shape = LOOKS[rung.kind]
     left, right = 16.0, drawing.width - 16
     size = amount(rung.value, "B")
@@ -79,5 +86,10 @@ def draw_rung(drawing: Drawing, x: LogAxis, rung: story.Rung, top: float, speed:
         text = f"between {amount(rung.low, 'B')} and {amount(rung.high, 'B')}"
         drawing.text(left, track + 4 + BAND, fit(text, 11, right - left), 11, "quiet")
     drawing.marker(shape, at, track, color)
+    speed, turn = dram
     if speed:
-        drawing.text(max(at, last) + 11, track + 4, amount(rung.value / speed, "s"), 11, "quiet")
+        time, place = amount(rung.value / speed, "s"), max(at, last) + 11
+        wide, line = text_width(time, 11), x.at(turn) if turn else -1.0
+        if place - 4 < line < place + wide + 4 and line + 6 + wide <= drawing.width - 2:
+            place = line + 6
+        drawing.text(place, track + 4, time, 11, "quiet")

@@ -1,4 +1,4 @@
-"""One tile of C with the strips of A and B that its program reads, and the order in which programs start."""
+"""One tile of D with the strips of A and B that its program reads, and the order in which programs start."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ THINNEST, SMALLEST_TILE, GAP, EDGE = 10.0, 7.0, 10.0, 3.0
 
 
 class Sheet(NamedTuple):
-    """Where the matrices lie: A left of C, B above it; sides in pixels."""
+    """Where the matrices lie: A left of D, B above it; sides in pixels."""
 
     m: float
     n: float
@@ -53,7 +53,7 @@ def tile(record: Record, width: float = 560) -> Drawing | None:
         drawing.path([(x, y), (x + w, y), (x + w, y + h), (x, y + h), (x, y)], "quiet", 1)
     name(drawing, c, top - 7, f"B: k x n = {p.k} x {p.n}", width)
     name(drawing, a, below + 15, f"A: m x k = {p.m} x {p.k}", width)
-    name(drawing, c, below + 30, f"C: m x n = {p.m} x {p.n}", width)
+    name(drawing, c, below + 30, f"D: m x n = {p.m} x {p.n}", width)
     draw_legend(drawing, legend, below + 54)
     return drawing
 
@@ -168,7 +168,7 @@ def captions(record: Record, p: ProblemSection, t: KernelSection, sheet: Sheet) 
     down, across = ceil_div(p.m, t.block_m), ceil_div(p.n, t.block_n)
     read = several(min(t.block_m, p.m), "row"), several(min(t.block_n, p.n), "column")
     said = [
-        ("teal", f"a tile of C, {t.block_m} x {t.block_n}: {several(down * across, 'tile')}, {down} x {across}"),
+        ("teal", f"a tile of D, {t.block_m} x {t.block_n}: {several(down * across, 'tile')}, {down} x {across}"),
         ("mist", f"what it reads: {read[0]} of A, {read[1]} of B, all of k"),
         ("ochre", f"one step of {min(t.block_k, p.k)} along k"),
     ]
