@@ -177,3 +177,57 @@ def test_bars_stay_in_their_room_and_meet(unicode):
                 assert cells(bar) <= size
                 assert bool(bar.strip()) == (share > 0)
     assert canvas.bar(0, 1, 10) in ("█" * 10, "#" * 10)
+
+
+def with_bounds(record, **bounds):
+    import msgspec
+
+    least = max(bounds["compulsory"], bounds["tight"])
+    changed = msgspec.structs.replace(record.prediction, lower_bounds=bounds, lower_bound_bytes=least)
+    return msgspec.structs.replace(record, prediction=changed)
+
+
+def test_three_tiles_are_no_bound_and_stand_below_what_follows():
+    text = terminal(with_bounds(square(), compulsory=4e8, tight=3e8, hong_kung=8e8), width=80, color=False)
+    least, three = text.index("so at least"), text.index("Hong-Kung's three tiles")
+    assert text.index("tight bound") < least < three
+    assert "a schedule and no bound" in " ".join(text.split())
+
+
+def test_bounds_that_say_nothing_are_left_out():
+    text = terminal(with_bounds(square(), compulsory=4e8, tight=0.0, hong_kung=3e8), width=80, color=False)
+    assert "so at least" in text
+    assert "tight" not in text
+    assert "three tiles" not in text
+
+
+def test_predicted_traffic_below_the_floor_is_explained():
+    below = "results that L2 still holds at the end"
+    text = terminal(with_bounds(square(), compulsory=4e9, tight=0.0, hong_kung=3e8), width=80, color=False)
+    assert below in " ".join(text.split())
+    assert below not in " ".join(terminal(square(), width=80, color=False).split())
+
+
+def test_a_kernel_in_clusters_says_so():
+    import msgspec
+
+    record = square()
+    clustered = msgspec.structs.replace(record.kernel, cluster_m=2, warps=1, raster="m")
+    text = terminal(msgspec.structs.replace(record, kernel=clustered), width=80, color=False)
+    assert "1 warp, cluster 2x1, groups of 8 columns" in text
+    assert "cluster" not in terminal(record, width=80, color=False)
+
+
+def test_causes_whose_digits_are_all_zero_are_left_out():
+    import msgspec
+
+    from gemmlab.record import Term
+
+    record = square()
+    terms = (*record.prediction.terms, Term(cause="imperfect overlap", time_s=1e-9))
+    prediction = msgspec.structs.replace(record.prediction, terms=terms)
+    assert "imperfect overlap" not in terminal(msgspec.structs.replace(record, prediction=prediction), color=False)
+
+
+def test_a_short_bar_is_as_short_as_what_it_shows():
+    assert Canvas(80, False, True).bar(0.99, 0.002, 20).strip() == "▏"

@@ -133,8 +133,8 @@ class Prediction(Section, frozen=True, kw_only=True):
     dram_bytes_high: float  #: upper end of the band
     levels: tuple[LevelPrediction, ...]  #: each level by itself
     terms: tuple[Term, ...]  #: the waterfall of causes
-    lower_bound_bytes: float  #: the highest of the lower bounds of DRAM traffic
-    lower_bounds: dict[str, float]  #: bytes by name; for algorithms doing all m*n*k products
+    lower_bound_bytes: float  #: no algorithm doing all m*n*k products moves less
+    lower_bounds: dict[str, float]  #: bytes by name; hong_kung is what three tiles reach, no bound
     energy_j: float | None  #: null where the chip's file has no energies
     notes: tuple[str, ...] = ()  #: what else is to be said
 

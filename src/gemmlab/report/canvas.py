@@ -70,7 +70,10 @@ class Canvas(NamedTuple):
         return [*self.wrap(left.strip(), indent, left_style, 2), *self.wrap(right, indent + 2, style)]
 
     def bar(self, start: float, share: float, size: int) -> str:
-        """A bar of `share` of `size` cells that begins at `start`; the least that is visible when there is anything."""
+        """A bar of `share` of `size` cells that begins at `start`; the least that is visible when there is anything.
+
+        Characters fill a cell from its left, so what is shorter than a cell keeps its length, not its place in it.
+        """
         start, share = min(max(start, 0.0), 1.0), min(max(share, 0.0), 1.0)
         if share == 0:
             return ""
@@ -78,7 +81,8 @@ class Canvas(NamedTuple):
             first = min(round(start * size), size - 1)
             return " " * first + "#" * max(1, min(round((start + share) * size), size) - first)
         first = min(int(start * size), size - 1)
-        eighths = max(1, round((start + share) * size * 8) - first * 8)
+        own = max(1, round(share * size * 8))
+        eighths = own if own < 8 else round((start + share) * size * 8) - first * 8
         eighths = min(eighths, (size - first) * 8)
         return " " * first + EIGHTHS[8] * (eighths // 8) + EIGHTHS[eighths % 8].strip()
 

@@ -53,7 +53,8 @@ SOURCES = {
     "prediction.levels": "each level alone: its bytes over its bandwidth",
     "prediction.terms": "each cause's share of the predicted time",
     "prediction.lower_bounds": "theorems on traffic; they hold for algorithms doing all m*n*k products, not Strassen's",
-    "prediction.lower_bound_bytes": "the largest of prediction.lower_bounds",
+    "prediction.lower_bounds.hong_kung": "2mnk/sqrt(S/3): what three square tiles in a fast memory of S move; no bound",
+    "prediction.lower_bound_bytes": "the larger of the tight bound and each matrix once",
     "advice": "the model run again with one cause removed",
     "measurement": "read on the chip, or reported by the user",
 }

@@ -5,13 +5,17 @@ from typing import NamedTuple
 
 from gemmlab.record import Prediction, Record
 from gemmlab.report.words import (
+    ASSUMPTION,
+    LEFT_IN_CACHE,
     LOWER_BOUNDS,
+    SCHEDULE,
     amount,
     bound_key,
     bound_phrase,
     clean,
     percent,
     plain,
+    several,
     split_exactly,
 )
 
@@ -108,8 +112,10 @@ def kernel_line(record: Record) -> str:
         return ""
     tile = f"{k.block_m}x{k.block_n}x{k.block_k}"
     name = clean(k.name)
-    extra = [f"{k.stages} stages"] * (k.stages > 1) + [f"{k.warps} warps"] * (k.warps > 0)
-    extra += [f"split-k {k.split_k}"] * (k.split_k > 1) + [f"groups of {k.group_m} rows"] * (k.group_m > 1)
+    lane = "columns" if k.raster == "m" else "rows"
+    extra = [f"{k.stages} stages"] * (k.stages > 1) + [several(k.warps, "warp")] * (k.warps > 0)
+    extra += [f"cluster {k.cluster_m}x{k.cluster_n}"] * (k.cluster_m * k.cluster_n > 1)
+    extra += [f"split-k {k.split_k}"] * (k.split_k > 1) + [f"groups of {k.group_m} {lane}"] * (k.group_m > 1)
     return ", ".join([name if tile in name else f"{name} {tile}", *extra])
 
 
@@ -213,7 +219,7 @@ def launch(record: Record) -> list[Fact]:
 def time_steps(prediction: Prediction) -> list[Step]:
     """The predicted time as named causes; what the terms leave open stands as its own step.
 
-    Shown digits add up to the shown total, see `total_shown`.
+    Shown digits add up to the shown total, see `total_shown`; a cause whose digits are all 0 is left out.
     """
     named = [(clean(t.cause), clean(t.why), t.time_s) for t in prediction.terms]
     rest = prediction.time_s - math.fsum(time for _, _, time in named)
@@ -224,7 +230,8 @@ def time_steps(prediction: Prediction) -> list[Step]:
     steps, start = [], 0.0
     for (cause, why, time), text in zip(named, shown, strict=True):
         share = time / prediction.time_s if prediction.time_s > 0 else None
-        steps.append(Step(cause, why, start, time, f"{text}{unit}", percent(share)))
+        if text.strip("-0."):
+            steps.append(Step(cause, why, start, time, f"{text}{unit}", percent(share)))
         start += time
     return steps
 
@@ -247,13 +254,36 @@ def time_scale(time_s: float) -> tuple[float, str, int]:
 
 
 def bounds(record: Record) -> list[Fact]:
-    """Lower bounds on traffic, smallest first, by the names of who proved them."""
+    """Lower bounds on traffic, smallest first, what follows from them, and what three tiles would move."""
     p = record.prediction
     if p is None:
         return []
-    named = sorted(p.lower_bounds.items(), key=lambda item: item[1])
-    rows = [Fact(bound_label(name), amount(value, "B"), "counted") for name, value in named]
-    return [*rows, Fact("so at least", amount(p.lower_bound_bytes, "B"), "counted")]
+    named = sorted(told_bounds(p).items(), key=lambda item: item[1])
+    rows = [Fact(bound_label(name), amount(value, "B"), "counted") for name, value in named if name != SCHEDULE]
+    rows.append(Fact("so at least", amount(p.lower_bound_bytes, "B"), "counted"))
+    return rows + [Fact(bound_label(name), amount(value, "B"), "counted") for name, value in named if name == SCHEDULE]
+
+
+def told_bounds(p: Prediction) -> dict[str, float]:
+    """The bounds that say something: not a tight one of nothing, nor the three tiles where the floor is above them."""
+    return {
+        name: value
+        for name, value in p.lower_bounds.items()
+        if (value >= p.lower_bound_bytes if name == SCHEDULE else value > 0)
+    }
+
+
+def bound_remarks(record: Record) -> list[str]:
+    """What the lower bounds mean and assume."""
+    p = record.prediction
+    if p is None:
+        return []
+    told = told_bounds(p)
+    level = "L2" if any(x.name == "l2" for x in (record.chip.levels if record.chip else ())) else "shared memory"
+    meanings = [f"tight: 2mnk/sqrt(S) - 2S elements where {level} holds S of them"] * ("tight" in told)
+    meanings += ["three tiles move 2mnk/sqrt(S/3), a schedule and no bound"] * (SCHEDULE in told)
+    said = ["; ".join(meanings)] * bool(meanings) + [ASSUMPTION]
+    return said + [LEFT_IN_CACHE] * (p.dram_bytes < p.lower_bound_bytes)
 
 
 def bound_label(name: str) -> str:
@@ -269,7 +299,7 @@ def ladder(record: Record) -> list[Rung]:
         rungs.append(Rung("floor: each matrix once", count.compulsory_bytes, "counted"))
         rungs.append(Rung("raw: loads asked for", count.raw_bytes, "counted"))
     if p := record.prediction:
-        named = [(k, v) for k, v in p.lower_bounds.items() if k.removesuffix("_bytes") != "compulsory" or not count]
+        named = [(k, v) for k, v in told_bounds(p).items() if k.removesuffix("_bytes") != "compulsory" or not count]
         rungs += [Rung(bound_label(name), value, "counted") for name, value in named]
         rungs.append(Rung("DRAM traffic", p.dram_bytes, "predicted", p.dram_bytes_low, p.dram_bytes_high))
     return sorted((r for r in rungs if 1 <= r.value < math.inf), key=lambda rung: rung.value)

@@ -7,7 +7,7 @@ from typing import TextIO
 from gemmlab.record import Record
 from gemmlab.report import story
 from gemmlab.report.canvas import Canvas, cells, shorten
-from gemmlab.report.words import ASSUMPTION, amount, clean, plain, speedup
+from gemmlab.report.words import amount, clean, plain, speedup
 
 TAG = len("datasheet")
 BOUNDS = " bounds it"
@@ -141,7 +141,8 @@ def step_lines(
 def lower_bounds(record: Record, canvas: Canvas) -> list[str]:
     """Lower bounds with what they assume."""
     rows = story.bounds(record)
-    return [*facts("What no kernel can go below", rows, canvas), *canvas.wrap(ASSUMPTION, 2, "dim")] if rows else []
+    remarks = [line for remark in story.bound_remarks(record) for line in canvas.wrap(remark, 2, "dim", 2)]
+    return [*facts("What no kernel can go below", rows, canvas), *remarks] if rows else []
 
 
 def measurement(record: Record, canvas: Canvas) -> list[str]:

@@ -15,6 +15,9 @@ KINDS = {
 }
 
 ASSUMPTION = "lower bounds hold for algorithms doing all m*n*k products, not Strassen's"
+LEFT_IN_CACHE = "DRAM traffic may be below: results that L2 still holds at the end are not in it"
+
+SCHEDULE = "hong_kung"  #: the entry of a Record's lower bounds that a schedule reaches, and that is no bound
 
 BOUNDS = {
     "compute": "Compute-bound",
@@ -29,8 +32,8 @@ BOUNDS = {
 
 LOWER_BOUNDS = {
     "compulsory": "each matrix once",
-    "hong_kung": "Hong-Kung bound, three tiles",
-    "tight": "tight bound, 2mnk/sqrt(M)",
+    "hong_kung": "Hong-Kung's three tiles",
+    "tight": "tight bound",
 }
 
 
