@@ -51,15 +51,15 @@ def predict(outlook: Outlook, counted: Count) -> Prediction:
 def level_predictions(outlook: Outlook, counted: Count) -> tuple[LevelPrediction, ...]:
     """Each level's bytes and time at its data sheet's bandwidth, from DRAM inwards."""
     problem, kernel = outlook.problem, outlook.kernel
-    l2 = counted.sectors_requested * 32 + counted.global_store_bytes
+    loads = float(counted.sectors_requested * 32)
     if kernel.family == "naive":  # L1 keeps what a program reads again; L2 sees its rows and columns once
-        l2 = sum(program_rows(member, kernel) for member in problem.members) + counted.global_store_bytes
+        loads = float(sum(program_rows(member, kernel) for member in problem.members))
     elif outlook.machine.clusters and kernel.cluster_m * kernel.cluster_n > 1:
-        l2 = int(l2 * cluster_share(kernel))
+        loads *= cluster_share(kernel)
     size = bits_of(problem.a_format) / 8
     carried = {
         "dram": outlook.traffic.total,
-        "l2": float(l2),
+        "l2": loads + counted.global_store_bytes,
         "shared": float(counted.shared_load_bytes + counted.shared_store_bytes),
         "register": counted.register_load_elements * size,
     }
@@ -104,6 +104,8 @@ def bound_of(outlook: Outlook, compute: float, levels: tuple[LevelPrediction, ..
         return "alignment"
     if share.get("idle in the last wave", 0.0) + share.get("ragged tiles", 0.0) > 0.5:
         return "latency"
+    if outlook.kernel.family == "naive" and share.get("feeding the arithmetic", 0.0) > 0.5:
+        return "loads"  # L1 takes so many requests a clock, and it is no level of the chip's file
     found = {level.name: level.time_s for level in levels if level.name != "register"} | {"compute": compute}
     return max(found, key=lambda name: found[name])
 
