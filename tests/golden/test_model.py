@@ -190,14 +190,14 @@ def test_waves():
 
 
 def test_time_doubles_from_one_wave_to_two_only():
+    """110 tiles against 108, then 10.05 waves against 10: 11/10 at most. SMs that idle leave power to the others."""
+
     def seconds(down, across):
         problem = Gemm(256 * down, 128 * across, 8192, "float16")
         return predicted(problem, A100, one_a_sm(problem)).time_s
 
-    assert seconds(10, 11) / seconds(9, 12) == pytest.approx(
-        2, rel=0.15
-    )  # 110 tiles, 108 tiles; a round with idle SMs draws less power
-    assert seconds(31, 35) / seconds(30, 36) == pytest.approx(11 / 10, rel=0.03)  # 10.05 waves, 10 waves
+    assert 1.7 < seconds(10, 11) / seconds(9, 12) < 2.05
+    assert 1.02 < seconds(31, 35) / seconds(30, 36) < 1.12
 
 
 @pytest.mark.parametrize(("side", "tiles", "waves"), [(1792, 98, 1), (1793, 120, 2)])
