@@ -2,15 +2,18 @@
 
 import csv
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gemmlab.problem import Gemm, Shape
 from gemmlab.record import Record
-from gemmlab.report import csv_rows, sweep_table
+from gemmlab.report import csv_rows, story, sweep_table
 from gemmlab.report.canvas import cells
+from gemmlab.units import seconds_text
 from report.random_records import random_records
-from report.records import ALL, deep, ragged, skinny, square
+from report.records import ALL, FINE, deep, ragged, skinny, square
 
 
 def read(records):
@@ -33,6 +36,13 @@ def test_columns_are_the_same_for_every_record_and_values_come_back():
     assert all(None not in row and None not in row.values() for row in rows)
 
 
+def test_a_shape_s_name_and_count_come_first():
+    shapes = [Shape(Gemm(8192, 8192, 8192), 32, "up"), Shape(Gemm(4096, 50257, 768), 1, "=head")]
+    rows = list(csv.DictReader(csv_rows([square(), ragged()], shapes)))
+    assert [(row["name"], row["count"]) for row in rows] == [("up", "32"), ("'=head", "1")]
+    assert list(rows[0])[:2] == ["name", "count"]
+
+
 def test_what_a_record_lacks_is_empty():
     (row,) = read([Record()])
     assert set(row.values()) == {""}
@@ -45,7 +55,7 @@ def test_rows_come_one_by_one():
 
     lines = csv_rows(endless())
     header, first, second = (next(lines) for _ in range(3))
-    assert header.startswith("problem.m,problem.n,problem.k,")
+    assert header.startswith("name,count,problem.m,problem.n,problem.k,")
     assert first == second
     assert "\n" not in first
 
@@ -66,42 +76,55 @@ def test_any_records_are_one_line_each(records):
 
 
 def test_formulas_are_harmless():
-    import msgspec
-
     base = square()
     evil = msgspec.structs.replace(base, chip=msgspec.structs.replace(base.chip, name="=HYPERLINK(1)"))
     assert read([evil])[0]["chip.name"] == "'=HYPERLINK(1)"
 
 
 def test_the_table_has_one_line_a_shape():
-    table = sweep_table([square(), ragged(), skinny(), deep()], width=120, color=False, unicode=False)
+    table = sweep_table([square(), ragged(), skinny(), deep()], width=140, color=False, unicode=False)
     head, *rows = table.split("\n\n")[0].split("\n")
-    assert head.split() == ["shape", "format", "time", "bound", "DRAM", "of", "peak", "advice"]
+    assert " ".join(head.split()) == "shape format time of all bound DRAM of limit which, and what to change"
     assert len(rows) == 4
-    assert rows[1].split() == (
-        [
-            "4096",
-            "x",
-            "50257",
-            "x",
-            "768",
-            "bfloat16",
-            "944",
-            "us",
-            "alignment",
-            "520",
-            "MB",
-            "34%",
-            "pad",
-            "n",
-            "from",
-            "50257",
-            "to",
-            "50304:",
-            "3.21x",
-        ]
-    )
+    ragged_row = "4096 x 50257 x 768 bfloat16 944 us 19% alignment 520 MB 34% pad n from 50257 to 50304: 3.21x"
+    assert " ".join(rows[1].split()) == ragged_row
     assert "predicted" in table
+
+
+def test_what_all_share_is_said_once_above():
+    head = sweep_table([ragged(), ragged()], width=80, color=False).split("\n")
+    assert head[0] == "bfloat16, float32 accumulator; on h100-sxm, calibrated and validated"
+    assert "format" not in head[2]
+
+
+def test_names_and_counts_weigh_the_shapes():
+    shapes = [Shape(Gemm(8192, 8192, 8192), 1, "up"), Shape(Gemm(4096, 50257, 768), 99, "head")]
+    text = sweep_table([square(), ragged()], shapes, width=80, color=False)
+    up, head = square().prediction, ragged().prediction
+    total = up.time_s + 99 * head.time_s
+    assert "    head, 99 of them: pad n from 50257 to 50304: 3.21x" in text.split("\n")
+    assert f"{100 * 99 * head.time_s / total:.0f}%" in text
+    # arithmetic, not DRAM, is the limit of both
+    lost = 99 * (head.time_s - head.compute_time_s)
+    last = " ".join(text.split("\n\n")[-1].split())
+    said = f"most time above its limit: 4096 x 50257 x 768 (head, 99 of them), {seconds_text(lost)}"
+    assert f"{said} of {seconds_text(total)}" in last
+    assert last.endswith(f"all 100 of them one after another: {seconds_text(total)} predicted")
+
+
+def test_the_limit_of_what_reuses_nothing_is_dram():
+    record = skinny()
+    least = record.count.compulsory_bytes / 4.8e12
+    assert story.limit_time(record) == pytest.approx(least)
+    assert story.share_of_limit(record) == pytest.approx(least / record.prediction.time_s)
+    assert story.limit_time(square()) == square().prediction.compute_time_s
+
+
+def test_nothing_to_change_is_counted_not_repeated():
+    fine = msgspec.structs.replace(square(), advice=(FINE,))
+    text = sweep_table([fine, skinny(), ragged()], width=80, color=False)
+    assert "2 of 3 shapes: nothing is predicted to gain 3%" in text
+    assert "this shape is fine" not in text
 
 
 @pytest.mark.parametrize("width", [120, 80, 60, 40])
@@ -113,6 +136,7 @@ def test_no_line_is_wider_than_the_terminal(width):
 def test_eighty_columns_hold_the_table_of_ordinary_shapes():
     table = sweep_table([square(), ragged(), skinny(), deep()], width=80, color=False)
     assert table.split("\n")[0].startswith("shape")
+    assert "of limit" in table
 
 
 def test_nothing_to_show():

@@ -47,7 +47,7 @@ def run(words: Sequence[str]) -> int:
         )
     chip = given.get("chip", "h100-sxm")
     told = list(records(shapes, chip, KERNEL.of(given), measured, advice="no_advice" not in output))
-    deliver(told, output, together(shapes, told))
+    deliver(told, shapes, output)
     return 0
 
 
@@ -67,16 +67,6 @@ def records(
             progress(len(shapes), len(shapes))
             raise placed(error, index, shapes) from None
     progress(len(shapes), len(shapes))
-
-
-def together(shapes: Sequence[Shape], told: Sequence[Record]) -> str:
-    """What all shapes take one after another, each as often as it occurs; empty where there is only one."""
-    from gemmlab.units import seconds_text
-
-    times = [record.prediction.time_s if record.prediction else 0.0 for record in told]
-    occurrences = sum(shape.count for shape in shapes)
-    total = sum(shape.count * time for shape, time in zip(shapes, times, strict=True))
-    return f"all {occurrences} of them one after another: {seconds_text(total)} predicted" if len(shapes) > 1 else ""
 
 
 def kernel_of(problem: Gemm, flags: dict[str, Any]) -> Kernel | None:

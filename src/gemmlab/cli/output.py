@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gemmlab.problem import Shape
 from gemmlab.record import GemmlabError, Record
 
 STDOUT = "-"
@@ -43,13 +44,13 @@ def check_target(flag: str, path: str) -> None:
     destination(path)
 
 
-def deliver(records: Sequence[Record], output: dict[str, Any], total: str = "") -> None:
+def deliver(records: Sequence[Record], shapes: Sequence[Shape], output: dict[str, Any]) -> None:
     """Render everything, write the files, then print; raises GemmlabError where a file cannot be written.
 
-    `total` is a line below a table of several.
+    `shapes` are what the records are of, in the same order.
     """
-    files = {path: RENDERERS[name](records) for name, path in targets(output).items()}
-    printed = shown(records, output, total)
+    files = {path: RENDERERS[name](records, shapes) for name, path in targets(output).items()}
+    printed = shown(records, shapes, output)
     if files:
         from gemmlab.report import write_file
 
@@ -59,45 +60,43 @@ def deliver(records: Sequence[Record], output: dict[str, Any], total: str = "") 
     emit(printed, for_programs="json" in output or output.get("csv") == STDOUT)
 
 
-def shown(records: Sequence[Record], output: dict[str, Any], total: str) -> str:
+def shown(records: Sequence[Record], shapes: Sequence[Shape], output: dict[str, Any]) -> str:
     """What standard output gets."""
     if "json" in output:
         return "".join(record.to_json() + "\n" for record in records)
     if output.get("csv") == STDOUT:
-        return csv_text(records)
+        return csv_text(records, shapes)
     if len(records) == 1:
         from gemmlab.report import terminal
 
         return terminal(records[0], width=output.get("width")) + "\n"
     from gemmlab.report import sweep_table
-    from gemmlab.report.canvas import Canvas
 
-    canvas = Canvas.of(sys.stdout, output.get("width"), None, None)
-    return "\n".join([sweep_table(records, width=output.get("width")), *canvas.wrap(total), ""])
+    return sweep_table(records, shapes, width=output.get("width")) + "\n"
 
 
-def csv_text(records: Sequence[Record]) -> str:
+def csv_text(records: Sequence[Record], shapes: Sequence[Shape]) -> str:
     """A table, a line for each Record."""
     from gemmlab.report import csv_rows
 
-    return "".join(line + "\n" for line in csv_rows(records))
+    return "".join(line + "\n" for line in csv_rows(records, shapes))
 
 
-def plot_text(records: Sequence[Record]) -> str:
+def plot_text(records: Sequence[Record], shapes: Sequence[Shape]) -> str:
     """The pictures of the one Record there is."""
     from gemmlab.report import plot_svg
 
     return plot_svg(records[0])
 
 
-def html_text(records: Sequence[Record]) -> str:
+def html_text(records: Sequence[Record], shapes: Sequence[Shape]) -> str:
     """A page about all Records."""
     from gemmlab.report import html
 
-    return html(records)
+    return html(records, shapes)
 
 
-RENDERERS: dict[str, Callable[[Sequence[Record]], str]] = {
+RENDERERS: dict[str, Callable[[Sequence[Record], Sequence[Shape]], str]] = {
     "csv": csv_text,
     "plot": plot_text,
     "html": html_text,

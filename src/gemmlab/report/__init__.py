@@ -7,7 +7,8 @@ if TYPE_CHECKING:
     from gemmlab.report.files import destination, write_file
     from gemmlab.report.page import html
     from gemmlab.report.plots import ladder_svg, plot_svg, roofline_svg, tile_svg, waterfall_svg
-    from gemmlab.report.sweep import csv_rows, sweep_table
+    from gemmlab.report.spreadsheet import csv_rows
+    from gemmlab.report.sweep import sweep_table
     from gemmlab.report.text import print_record, terminal
 
 __all__ = [
@@ -32,7 +33,8 @@ HOMES = {
     "files": ("destination", "write_file"),
     "page": ("html",),
     "plots": ("ladder_svg", "plot_svg", "roofline_svg", "tile_svg", "waterfall_svg"),
-    "sweep": ("csv_rows", "sweep_table"),
+    "spreadsheet": ("csv_rows",),
+    "sweep": ("sweep_table",),
     "text": ("print_record", "terminal"),
 }
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import msgspec
 
+from gemmlab.problem import Shape
 from gemmlab.record import Record
 from gemmlab.report import story
 from gemmlab.report.page_style import page_style
 from gemmlab.report.plots import FIGURES
 from gemmlab.report.provenance import entries
-from gemmlab.report.sweep import COLUMNS, summary
+from gemmlab.report.sweep_story import COLUMNS, NOTE, Sweep, heading
 from gemmlab.report.words import KINDS, amount, clean, plain, several, speedup
 
 WIDE, PHONE = 560.0, 340.0
@@ -24,10 +25,11 @@ UNIT = re.compile(r"(?<=\d) (?=[PTGMkmunp]?(?:B|FLOP|s|Hz)\b)")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
-def html(records: Record | Iterable[Record]) -> str:
+def html(records: Record | Iterable[Record], shapes: Sequence[Shape] = ()) -> str:
     """A page without scripts or outside resources: question, answers, pictures, advice, every number, and the JSON.
 
-    Several records begin with a table of all; the first 24 are told in full, all are in the embedded JSON.
+    Several records begin with a table of all; the first 24 are told in full, all are in the embedded JSON. `shapes`
+    are what the records are of, in the same order, where they have names or occur several times.
     """
     told = [records] if isinstance(records, Record) else list(records)
     heading = story.title(told[0]) if len(told) == 1 else several(len(told), "multiplication")
@@ -38,7 +40,7 @@ def html(records: Record | Iterable[Record]) -> str:
         '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
         f"<title>{text(heading)}: what it moves and what bounds it</title>\n<style>{page_style()}</style>\n</head>\n"
     )
-    index = index_table(told) if len(told) != 1 else ""
+    index = index_table(Sweep(told, shapes)) if len(told) != 1 else ""
     return f"{head}<body>\n<main>\n{index}{''.join(body)}{kinds()}</main>\n{data(told)}</body>\n</html>\n"
 
 
@@ -223,19 +225,24 @@ def pair(left: str, right: str) -> str:
     return f'<div class="pair"><div>{left}</div><div>{right}</div></div>' if left and right else left + right
 
 
-def index_table(records: list[Record]) -> str:
-    """All records of a sweep, a line each, with links to their stories."""
-    heads = "".join(f"<th>{name}</th>" for name in COLUMNS)
+def index_table(sweep: Sweep) -> str:
+    """All records of a sweep, a line each, with links to their stories; then what holds of all."""
+    common, columns = heading(sweep.records)
+    heads = "".join(f"<th>{name}</th>" for name in (*columns, NOTE))
     rows = []
-    for number, record in enumerate(records, 1):
-        first, *rest = (text(cell) for cell in summary(record))
+    for number, row in enumerate(sweep.rows(), 1):
+        kept = (cell for name, cell in zip(COLUMNS, row.cells, strict=True) if name in columns)
+        first, *rest = (text(cell) for cell in (*kept, row.note))
         link = f'<a href="#r{number}">{first}</a>' if number <= TOLD else first
         rows.append(f"<tr><td>{link}</td>{''.join(f'<td>{cell}</td>' for cell in rest)}</tr>")
-    more = f'<p class="quiet">The first {TOLD} are told in full below.</p>' if len(records) > TOLD else ""
+    count = len(sweep.records)
+    more = f'<p class="quiet">The first {TOLD} are told in full below.</p>' if count > TOLD else ""
     body = f"<thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody>"
     table = f'<div class="scroll"><table class="short">{body}</table></div>'
-    return f"<h1>{several(len(records), 'multiplication')}</h1>{more}" + (
-        card(f"In short {tag('predicted')}", table) if records else ""
+    said = "".join(f"<p>{text(line)}</p>" for line in sweep.conclusions())
+    lead = f'<p class="lead">{text(common)}</p>' if common else ""
+    return f"<h1>{several(count, 'multiplication')}</h1>{lead}{more}" + (
+        card(f"In short {tag('predicted')}", table, said) if count else ""
     )
 
 

@@ -41,7 +41,7 @@ ol.advice li{margin:0 0 .8em;padding-left:.3em}
 .gain{font-weight:600;color:var(--ochre);white-space:nowrap}
 code{font-size:.88em;overflow-wrap:anywhere}
 .scroll{overflow-x:auto}
-.short td:first-child,.short td:nth-child(3){white-space:nowrap}
+.short td,.short th{white-space:nowrap}.short td:last-child{white-space:normal;min-width:17em}
 .every td:first-child{font:.84rem/1.5 ui-monospace,Menlo,Consolas,monospace}
 article{margin-top:28px}article:first-child{margin-top:0}
 article+article{margin-top:44px;border-top:2px solid var(--grid);padding-top:20px}

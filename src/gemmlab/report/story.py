@@ -139,6 +139,21 @@ def share_of_peak(record: Record) -> float | None:
     return prediction.compute_time_s / prediction.time_s if prediction and prediction.time_s > 0 else None
 
 
+def limit_time(record: Record) -> float | None:
+    """Seconds of arithmetic at the peak, or of each matrix once through DRAM, whichever is longer."""
+    if record.prediction is None:
+        return None
+    speed = bandwidth(record, "dram")
+    memory = record.count.compulsory_bytes / speed if record.count and speed else 0.0
+    return max(record.prediction.compute_time_s, memory)
+
+
+def share_of_limit(record: Record) -> float | None:
+    """The limit over the predicted time: 1 is the roofline itself."""
+    limit = limit_time(record)
+    return limit / record.prediction.time_s if limit and record.prediction and record.prediction.time_s > 0 else None
+
+
 def bandwidth(record: Record, level: str) -> float | None:
     """Bytes/s of a level, from the chip; where the chip lacks it, from the level's knee."""
     for figures in record.chip.levels if record.chip else ():
