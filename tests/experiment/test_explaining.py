@@ -136,3 +136,14 @@ def test_the_same_in_every_process():
     }
     text = explain(Gemm(8192, 8192, 8192, "float16"), "a100-pcie-80gb", "tensor", advice=False).to_json()
     assert digests == {hashlib.sha256(text.encode()).hexdigest()}
+
+
+def test_the_limit_of_a_measured_time_is_the_roofline():
+    """A vector is limited by its matrix's bytes, a large square by its arithmetic."""
+    row, square = Gemm(1, 4096, 4096, "bfloat16"), Gemm(8192, 8192, 8192, "bfloat16")
+    dram = load("h200-sxm").level("dram").bandwidth_bytes_per_s
+    told = explain(row, "h200-sxm", measured_time_s=row.compulsory_bytes / dram, advice=False)
+    assert told.measurement.fraction_of_limit == pytest.approx(1)
+    peak = load("h200-sxm").peak_flop_per_s("bfloat16")
+    told = explain(square, "h200-sxm", measured_time_s=2 * square.flop / peak, advice=False)
+    assert told.measurement.fraction_of_limit == pytest.approx(0.5)

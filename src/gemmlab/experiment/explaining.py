@@ -11,7 +11,7 @@ from gemmlab.model.outlook import Outlook
 from gemmlab.model.predict import predict
 from gemmlab.model.suited import suited
 from gemmlab.problem import Gemm
-from gemmlab.record import Measurement, Record
+from gemmlab.record import Count, Measurement, Prediction, Record
 
 
 def explain(
@@ -44,7 +44,7 @@ def explain(
             backend="reported",
             time_s=measured_time_s,
             flop_per_s=counted.flop / measured_time_s,
-            fraction_of_limit=prediction.compute_time_s / measured_time_s,
+            fraction_of_limit=limit_s(chip, counted, prediction) / measured_time_s,
         )
     given = None
     if advice:
@@ -60,3 +60,9 @@ def explain(
         measurement=measurement,
         advice=given,
     )
+
+
+def limit_s(chip: Chip, counted: Count, prediction: Prediction) -> float:
+    """The roofline's seconds: arithmetic at the peak, or each matrix once through DRAM, whichever is longer."""
+    dram = chip.level("dram")
+    return max(prediction.compute_time_s, counted.compulsory_bytes / dram.bandwidth_bytes_per_s if dram else 0.0)
