@@ -59,6 +59,7 @@ def test_a_peak_beyond_one_percent_is_status_1(run):
     result = run("chips", "--check", "far.toml")
     assert result.status == 1
     assert "wrong: peaks.float16.flop_per_s" in result.out
+    assert "`gemmlab chips far.toml` says" in result.out
     assert result.err == ""
     found = json.loads(run("chips", "--check", "far.toml", "--json").out)
     assert [finding["path"] for finding in found["findings"] if not finding["ok"]] == ["peaks.float16.flop_per_s"]

@@ -45,7 +45,7 @@ def run(words: Sequence[str]) -> int:
     wanted, given = parse(words, (FLAGS,), HELP)
     chosen = [chip for name in wanted or chips.names() for chip in named(name)]
     if "check" in given:
-        return report_check(chosen, "json" in given)
+        return report_check(chosen, wanted, json="json" in given)
     if "json" in given:
         emit("".join(line(chip, "figures", chips.figures(chip)) for chip in chosen), for_programs=True)
         return 0
@@ -62,15 +62,15 @@ def named(name: str) -> list[Chip]:
     return chips.here() if name == HERE else [chips.load(name)]
 
 
-def report_check(chosen: Sequence[Chip], json: bool) -> int:
-    """Print what checking the chips' files found; 1 where one of them is wrong."""
+def report_check(chosen: Sequence[Chip], wanted: Sequence[str], *, json: bool) -> int:
+    """Print what checking the chips' files found; 1 where one of them is wrong. `wanted` is how they were named."""
     found = {chip.name: chips.check(chip) for chip in chosen}
     wrong = [finding for findings in found.values() for finding in findings if not finding.ok]
     if json:
         emit("".join(line(chip, "findings", found[chip.name]) for chip in chosen), for_programs=True)
     else:
         emit("".join(f"{text}\n" for findings in found.values() for text in summary(findings)))
-        emit("\n`gemmlab chips NAME` says what is doubted, and why\n")
+        emit(f"\n`gemmlab chips {' '.join(wanted) or 'NAME'}` says what is doubted, and why\n")
     return 1 if wrong else 0
 
 

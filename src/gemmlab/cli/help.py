@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from gemmlab.cli.parse import Flag, Section
 from gemmlab.report.canvas import Canvas
 
+EXAMPLE = "gemmlab explain 4096 50257 768 --format bfloat16 --chip h100-sxm"
 COLUMN = 26  # where the text begins
 COMMON = Section("Always", (Flag("help", "Print this."),))
 
@@ -18,7 +19,8 @@ def overview(about: str, verbs: Iterable[tuple[str, str]]) -> str:
     lines = ["gemmlab VERB ...", "", *canvas.wrap(about), ""]
     for name, text in [*verbs, ("--version", "Print the version.")]:
         lines += entry(name, text, canvas)
-    return "\n".join([*lines, "", *canvas.wrap("`gemmlab VERB --help` tells the flags of a verb.")])
+    lines += ["", *canvas.wrap("`gemmlab VERB --help` tells the flags of a verb.")]
+    return "\n".join([*lines, *canvas.wrap(f"For example: {EXAMPLE}", hang=2)])
 
 
 def of_verb(usage: str, about: str, source: tuple[str, str], sections: Iterable[Section], example: str) -> str:
