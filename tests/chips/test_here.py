@@ -154,14 +154,18 @@ def test_the_processor_at_hand_is_a_chip():
 
 
 def test_copies_are_counted_both_ways():
-    """Against one plain copy, timed: the rate of many may be faster, never an order of magnitude off."""
+    """Against one plain copy, timed: the best of a few may be faster, never an order of magnitude off.
+
+    Other work on the machine takes turns of either, so a busy moment must not decide.
+    """
     import time
 
     import numpy as np
 
     source, target = np.ones(1 << 21), np.zeros(1 << 21)
     best = min(timed(time.perf_counter, np.copyto, target, source) for _ in range(10))
-    assert cpu.copy_rate(1 << 24, 1) == pytest.approx(2 * source.nbytes / best, rel=0.75)
+    rate = max(cpu.copy_rate(1 << 24, 1) for _ in range(5))
+    assert 0.1 < rate / (2 * source.nbytes / best) < 1.75
 
 
 def timed(clock, function, *arguments):
