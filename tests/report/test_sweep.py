@@ -107,7 +107,7 @@ def test_names_and_counts_weigh_the_shapes():
     # arithmetic, not DRAM, is the limit of both
     lost = 99 * (head.time_s - head.compute_time_s)
     last = " ".join(text.split("\n\n")[-1].split())
-    said = f"most time above its limit: 4096 x 50257 x 768 (head, 99 of them), {seconds_text(lost)}"
+    said = f"most above its limit: 4096 x 50257 x 768 (head, 99 of them), {seconds_text(lost)}"
     assert f"{said} of {seconds_text(total)}" in last
     assert last.endswith(f"all 100 of them one after another: {seconds_text(total)} predicted")
 

@@ -97,7 +97,7 @@ class Sweep(NamedTuple):
         label = self.label(worst)
         name = name_of(self.records[worst]) + (f" ({label})" if label else "")
         if lost > 0:
-            said.append(f"most time above its limit: {name}, {amount(lost, 's')} of {amount(total, 's')}")
+            said.append(f"most above its limit: {name}, {amount(lost, 's')} of {amount(total, 's')}")
         occurrences = sum(self.count(index) for index in range(len(self.records)))
         return [*said, f"all {occurrences} of them one after another: {amount(total, 's')} predicted"]
 
