@@ -17,7 +17,7 @@ from gemmlab.record import GemmlabError
 
 FORMATS = ("float32", "float16", "bfloat16", "float8_e4m3fn", "int8", "float64", "tfloat32", "float4_e2m1fn")
 SMALL = ((1, 1, 1), (1, 4096, 4096), (300, 300, 300), (17, 33, 5))
-LARGE = ((4096, 50257, 768), (8192, 8192, 8192))  # simulated, so each chip takes them in two of its formats
+LARGE = ((4096, 50257, 768), (8192, 8192, 8192))  # simulated, so each chip takes them in one of its formats
 HUGE = 1 << 40
 
 
@@ -42,7 +42,7 @@ def test_every_chip_answers_or_says_which_formats_it_has(chip):
     computes = [name for name in FORMATS if stand_in(load(chip), name)]
     assert computes
     for name in computes:
-        shapes = SMALL + LARGE if name in (computes[0], computes[len(chip) % len(computes)]) else SMALL
+        shapes = SMALL + LARGE if name == computes[names().index(chip) % len(computes)] else SMALL
         for sides in shapes:
             problem = Gemm(*sides, name)
             record = explain(problem, chip, advice=False)
@@ -62,10 +62,8 @@ def test_named_kernels(chip, kernel):
         check(explain(problem, chip, kernel, advice=False).prediction, problem)
 
 
-@pytest.mark.parametrize(
-    "sides", [(1 << 20,) * 3, (HUGE,) * 3, (HUGE, 1, 1), (1, HUGE, 1), (1, 1, HUGE), (HUGE, 1, HUGE)]
-)
-@pytest.mark.parametrize("kernel", [None, "naive", "tensor"])
+@pytest.mark.parametrize("sides", [(1 << 20,) * 3, (HUGE,) * 3, (1, 1, HUGE), (HUGE, 1, HUGE)])
+@pytest.mark.parametrize("kernel", [None, "naive"])
 def test_extremes_answer_in_a_moment(sides, kernel):
     """Half a second of processor time; the limit leaves room for a slow machine, not for a walk of 2^40 tiles."""
     explain(Gemm(64, 64, 64, "float16"), advice=False)
