@@ -209,8 +209,8 @@ def test_a_record_says_what_a_chip_rests_on(tmp_path):
     assert standing(get("t4")) == "data sheet only"
     chip = load(write(tmp_path, 'base = "t4"\n' + CALIBRATION))
     assert (section(chip).calibrated, section(chip).validated) == (True, True)
-    assert standing(chip) == "calibrated, validated"
-    assert standing(section(chip)) == "calibrated, validated"
+    assert standing(chip) == "calibrated and validated"
+    assert standing(section(chip)) == "calibrated and validated"
     unproven = load(write(tmp_path, 'base = "t4"\n' + CALIBRATION.replace("true", "false")))
     assert standing(unproven) == "calibrated, not validated"
 

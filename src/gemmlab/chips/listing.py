@@ -62,8 +62,8 @@ def section(chip: Chip) -> ChipSection:
 
 
 def standing(chip: Chip | ChipSection) -> str:
-    """What predictions rest on: `data sheet only`, `calibrated, not validated` or `calibrated, validated`."""
+    """What predictions rest on: `data sheet only`, `calibrated, not validated` or `calibrated and validated`."""
     known = section(chip) if isinstance(chip, Chip) else chip
     if not known.calibrated:
         return "data sheet only"
-    return "calibrated, validated" if known.validated else "calibrated, not validated"
+    return "calibrated and validated" if known.validated else "calibrated, not validated"

@@ -3,6 +3,7 @@
 import math
 from typing import NamedTuple
 
+from gemmlab.chips import standing
 from gemmlab.record import Prediction, Record
 from gemmlab.report.words import (
     ASSUMPTION,
@@ -97,12 +98,7 @@ def details(record: Record) -> str:
 
 def chip_status(record: Record) -> str:
     """How far the chip's figures can be trusted."""
-    chip = record.chip
-    if chip is None:
-        return ""
-    if not chip.calibrated:
-        return "data sheet only"
-    return "calibrated and validated" if chip.validated else "calibrated, not validated"
+    return standing(record.chip) if record.chip else ""
 
 
 def kernel_line(record: Record) -> str:
