@@ -78,13 +78,13 @@ def test_everything_fits():
 
 
 def test_a_wave_fits_but_a_sweep_does_not():
-    errors = compared("a wave fits", 8)
+    errors = compared("a wave fits", 6)
     assert np.median(np.abs(errors)) < 0.03
     assert np.quantile(np.abs(errors), 0.9) < 0.15
 
 
 def test_nothing_fits():
-    errors = compared("nothing fits", 40)
+    errors = compared("nothing fits", 30)
     assert abs(np.mean(errors)) < 0.06
     assert np.median(np.abs(errors)) < 0.03
     assert np.quantile(np.abs(errors), 0.9) < 0.2
