@@ -59,11 +59,11 @@ def test_few_touches_are_at_the_edge():
     """So that the tolerance above cannot let everything pass."""
     shares, errors = [], []
     for seed in range(24):
-        events, cache = random_case(seed, 1)
+        events, cache = random_case(seed, 1, steps=6, pieces=40)
         shares.append(tolerance(events, cache, 2 * float(events.bytes.max())) / everything(events))
         errors.append(abs(dram_misses(events, cache, 1).read / sum(reads(events, cache)[0]) - 1))
     assert np.median(shares) < 0.1
-    assert np.median(errors) < 0.003
+    assert np.median(errors) < 0.005
     assert np.quantile(errors, 0.9) < 0.04
 
 
