@@ -19,6 +19,7 @@ import msgspec
 import numpy as np
 
 import gemmlab.chips
+from gemmlab.experiment import on_chip
 from gemmlab.kernels import Kernel, get
 from gemmlab.model.constants import Constants, constants_of
 from gemmlab.model.occupancy import occupancy
@@ -44,7 +45,7 @@ def kernel_of(row: dict) -> tuple[Gemm, Kernel]:
         registers=int(row["registers"]),
         shared_bytes=int(row["shared_bytes"]),
     )
-    return problem, kernel
+    return problem, on_chip(kernel, problem, gemmlab.chips.load("h200-sxm"))
 
 
 def predict(row: dict, constants: Constants, band: bool = False) -> DramTraffic:

@@ -19,6 +19,9 @@ def seconds_together(pairs, machine, constants, effects, dram_reads=None):
     reads = dram_reads or [None] * len(pairs)
     each = [parts(pair, machine, constants, effects, programs, r) for pair, r in zip(pairs, reads, strict=True)]
     total = {key: sum(part[key] for part in each) for key in each[0]}
+    longest = max(part["sm"] / part["rounds"] for part in each)  # of one program
+    total["sm"] = max(total["sm"], longest * min(1.0, total["rounds"]))
+    total["second passes"] = min(1, total["second passes"])  # one pass serves all members
     return finish(total, pairs, machine, constants, effects)
 
 
@@ -59,6 +62,7 @@ def parts(pair, machine, constants, effects, programs, dram_reads):
         dram += min(constants.dirty_share * machine.l2_bytes, moved) / bandwidth
     return {
         "sm": sm,
+        "rounds": rounds,
         "dram": dram,
         "flop": 2 * pair.m * pair.n * pair.k * pair.batch * pair.work,
         "partials": 4 * pair.m * pair.n * pair.batch * pair.split_k if pair.split_k > 1 else 0,
@@ -110,6 +114,8 @@ def shared_bytes(pair, machine, large, small):
     if machine.vector:  # each thread its rows and columns; two lanes in a row ask for the same word
         threads = pair.block_m * pair.block_n / (pair.thread_m * pair.thread_n)
         return threads * (pair.thread_m + pair.thread_n) / 2 * pair.a_bytes
+    if machine.array:  # a systolic array is handed both tiles once
+        return (pair.block_m + pair.block_n) * pair.a_bytes
     if machine.wide:  # A's rows once, B's columns once for each 64 rows
         return (large + small * math.ceil(large / 64)) * pair.a_bytes
     across, down = math.ceil(pair.block_n / 64), math.ceil(pair.block_m / 64)

@@ -28,6 +28,8 @@ def test_equals_one_kernel_at_a_time(chip):
             split_k=int(split[i]),
             group_m=8,
             stages=2,
+            persistent=True,
+            tiles_from="shared" if chip.startswith("h") else "registers",
         )
         look = Outlook(problem, load(chip), kernel)
         alone = times(pairs_of_kernel(problem, kernel, look.machine, 1), look.machine, look.constants)

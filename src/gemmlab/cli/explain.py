@@ -62,6 +62,8 @@ def records(
         progress(index, len(shapes))
         try:
             kernel = kernel_of(shape.problem, flags)
+            if kernel is not None:
+                kernel = experiment.on_chip(kernel, shape.problem, chip)
             yield experiment.explain(shape.problem, chip, kernel, measured_time_s=measured, advice=advice)
         except GemmlabError as error:
             progress(len(shapes), len(shapes))

@@ -1,5 +1,6 @@
 """Experiments: one multiplication, one chip and one kernel become one Record."""
 
 from gemmlab.experiment.explaining import explain
+from gemmlab.model.suited import on_chip
 
-__all__ = ["explain"]
+__all__ = ["explain", "on_chip"]

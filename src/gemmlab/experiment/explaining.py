@@ -9,7 +9,7 @@ from gemmlab.kernels import Kernel, default_for, get
 from gemmlab.kernels import section as kernel_section
 from gemmlab.model.outlook import Outlook
 from gemmlab.model.predict import predict
-from gemmlab.model.suited import suited
+from gemmlab.model.suited import on_chip, suited
 from gemmlab.problem import Gemm
 from gemmlab.record import Count, Measurement, Prediction, Record
 
@@ -34,7 +34,7 @@ def explain(
     if kernel is None:
         kernel = suited(problem, chip, default_for(problem))
     elif isinstance(kernel, str):
-        kernel = get(kernel, problem=problem)
+        kernel = on_chip(get(kernel, problem=problem), problem, chip)
     counted = count(problem, kernel)
     outlook = Outlook(problem, chip, kernel)
     prediction = predict(outlook, counted)

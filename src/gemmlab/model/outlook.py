@@ -12,7 +12,7 @@ from gemmlab.kernels import Kernel
 from gemmlab.model.constants import Constants, constants_of
 from gemmlab.model.occupancy import Occupancy, occupancy
 from gemmlab.model.one import pairs_of_kernel
-from gemmlab.model.pairs import Machine, Pairs, machine_of
+from gemmlab.model.pairs import Machine, Pairs, machine_for
 from gemmlab.model.time import ALL, Effects, Times, times
 from gemmlab.model.traffic import DramTraffic, dram_traffic
 from gemmlab.model.waterfall import waterfall
@@ -45,7 +45,7 @@ class Outlook:
     @cached_property
     def machine(self) -> Machine:
         """The chip in this format."""
-        return machine_of(self.chip, self.problem.a_format, self.kernel.cluster_m * self.kernel.cluster_n)
+        return machine_for(self.chip, self.problem, self.kernel)
 
     @cached_property
     def pairs(self) -> Pairs:

@@ -9,7 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from gemmlab.chips import Chip
 from gemmlab.formats import bits_of
+from gemmlab.kernels import Kernel
 from gemmlab.model.clusters import usable_sms
+from gemmlab.problem import Gemm
 from gemmlab.record import unknown_name
 
 Values = NDArray[np.float64]
@@ -31,6 +33,7 @@ WIDER: dict[str, tuple[str, ...]] = {
     "int8": ("float16", "float32"),
     "float32": ("float64", "bfloat16"),  # a TPU multiplies float32 in bfloat16 passes unless told otherwise
 }
+WARP_INSTRUCTION_SHARE = 0.62  # of the peak that mma.sync reaches on Hopper (Luo et al. 2024, arXiv 2402.13499)
 ROAD_BYTES = 16.0  # the fast road: rows and base addresses at multiples of this
 
 
@@ -42,6 +45,7 @@ class Machine(NamedTuple):
     flop_per_clock: float  #: of one SM
     peak_flop_per_s: float
     vector: bool  #: ordinary FMA lanes rather than a matrix unit
+    array: bool  #: a systolic array: no warps, each tile is handed over once
     wide: bool  #: warpgroup instructions: operands come straight from shared memory, 64 rows at a time
     clusters: bool
     dram_bytes_per_s: float
@@ -86,40 +90,70 @@ def stand_in(chip: Chip, format_name: str) -> str | None:
     return None
 
 
-def machine_of(chip: Chip, format_name: str, cluster: int = 1) -> Machine:
+def machine_of(
+    chip: Chip, format_name: str, cluster: int = 1, *, ordinary: bool = False, warpgroups: bool = True
+) -> Machine:
     """The chip computing in that format, or in a wider one that stands in for it.
 
-    A CPU without instructions for a narrow float runs a library's generic loop: each multiply-add converts both
-    operands and the sum, one element at a time. Raises GemmlabError where nothing can stand in.
+    `ordinary` kernels multiply on the FMA lanes whatever the format. Without `warpgroups` a chip that has them
+    multiplies by older, warp-wide instructions. A CPU without instructions for a narrow float runs a library's generic
+    loop: each multiply-add converts both operands and the sum, one element at a time. Raises GemmlabError where nothing
+    can stand in.
     """
     used = stand_in(chip, format_name)
     if used is None:
         raise unknown_name(f"format on {chip.name}", format_name, chip.peaks)
     peak = chip.peaks[used]
-    generic = chip.kind == "cpu" and used != format_name
-    per_clock = (
-        GENERIC_LOOP_FLOP_PER_CLOCK
-        if generic
-        else float(peak.flop_per_s) / int(chip.sm_count) / float(peak.clock_hz or chip.clock_hz)
-    )
-    dram, l2 = chip.level("dram"), chip.level("l2")
     clock = float(peak.clock_hz or chip.clock_hz)
+    per_clock = float(peak.flop_per_s) / int(chip.sm_count) / clock
+    vector = peak.unit == "vector"
+    wide = "wgmma" in chip.features or "tensor_memory" in chip.features
+    if chip.kind == "cpu" and used != format_name:
+        per_clock = GENERIC_LOOP_FLOP_PER_CLOCK
+    elif ordinary and not vector:
+        clock, per_clock, vector = float(chip.clock_hz), lanes_flop_per_clock(chip, used, per_clock), True
+    rate = per_clock * int(chip.sm_count) * clock
+    if wide and not vector and not warpgroups:
+        per_clock *= WARP_INSTRUCTION_SHARE
+    dram, l2 = chip.level("dram"), chip.level("l2")
     sms = usable_sms(chip, cluster)
-    bandwidth = float(dram.bandwidth_bytes_per_s) if dram else float("inf")
     return Machine(
         sms=sms,
         clock_hz=clock,
         flop_per_clock=per_clock,
-        peak_flop_per_s=per_clock * int(chip.sm_count) * clock,
-        vector=peak.unit == "vector",
-        wide="wgmma" in chip.features or "tensor_memory" in chip.features,
+        peak_flop_per_s=rate,
+        vector=vector,
+        wide=wide and warpgroups,
+        array=chip.kind == "tpu",
         clusters="clusters" in chip.features,
-        dram_bytes_per_s=bandwidth,
+        dram_bytes_per_s=float(dram.bandwidth_bytes_per_s) if dram else float("inf"),
         l2_bytes_per_s=float(l2.bandwidth_bytes_per_s) if l2 else sms * clock * L2_BYTES_PER_CLOCK_PER_SM,
         l2_bytes=float(l2.capacity_bytes) if l2 else 1.0,
         l2_partitions=2 if "l2_partitions" in chip.features else 1,
         format_name=used,
-        flop_per_joule=float(peak.flop_per_s) / float(chip.power_w) if chip.power_w else None,
+        flop_per_joule=rate / float(chip.power_w) if chip.power_w else None,
+    )
+
+
+def lanes_flop_per_clock(chip: Chip, format_name: str, matrix: float) -> float:
+    """FLOP a clock of one SM's FMA lanes in a format that is rated on matrix units.
+
+    Narrow operands are widened to float32; float64 lanes do half of what float64 matrix units do (A100, H100, MI250X).
+    """
+    single = chip.peaks.get("float32")
+    if format_name == "float64" or single is None or single.unit != "vector":
+        return matrix / 2
+    return float(single.flop_per_s) / int(chip.sm_count) / float(single.clock_hz or chip.clock_hz)
+
+
+def machine_for(chip: Chip, problem: Gemm, kernel: Kernel) -> Machine:
+    """The chip as this kernel uses it."""
+    return machine_of(
+        chip,
+        problem.a_format,
+        kernel.cluster_m * kernel.cluster_n,
+        ordinary=kernel.family != "tensor",
+        warpgroups=kernel.tiles_from == "shared",
     )
 
 

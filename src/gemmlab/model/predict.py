@@ -64,7 +64,11 @@ def level_predictions(outlook: Outlook, counted: Count) -> tuple[LevelPrediction
         "register": counted.register_load_elements * size,
     }
     found = []
+    # warps and their registers mean nothing on a systolic array, whose memory hands a tile over once
+    inner = ("shared", "register") if outlook.machine.array else ()
     for level in outlook.chip.levels:
+        if level.name in inner:
+            continue
         bandwidth, bytes_ = float(level.bandwidth_bytes_per_s), carried[level.name]
         if bytes_ <= 0:
             continue
@@ -98,8 +102,6 @@ def cluster_share(kernel: Kernel) -> float:
 def bound_of(outlook: Outlook, compute: float, levels: tuple[LevelPrediction, ...]) -> str:
     """What limits the kernel: the longest of arithmetic and each level, unless a cause outside them takes most time."""
     share = {term.cause: term.time_s / outlook.time_s for term in outlook.terms}
-    if share.get("launch", 0.0) + share.get("split-k reduction", 0.0) > 0.5:
-        return "launch"
     if share.get("alignment", 0.0) > 0.4:
         return "alignment"
     if share.get("idle in the last wave", 0.0) + share.get("ragged tiles", 0.0) > 0.5:
@@ -107,6 +109,7 @@ def bound_of(outlook: Outlook, compute: float, levels: tuple[LevelPrediction, ..
     if outlook.kernel.family == "naive" and share.get("feeding the arithmetic", 0.0) > 0.5:
         return "loads"  # L1 takes so many requests a clock, and it is no level of the chip's file
     found = {level.name: level.time_s for level in levels if level.name != "register"} | {"compute": compute}
+    found["launch"] = outlook.constants.launch_s
     return max(found, key=lambda name: found[name])
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from gemmlab.chips import Chip
 from gemmlab.kernels import Kernel, get
+from gemmlab.kernels.catalogue import widest_instruction
 from gemmlab.model.candidates import VECTOR_WARPS, Tiling, best_tiling, step_of
 from gemmlab.model.constants import Constants, constants_of
 from gemmlab.model.occupancy import excess
@@ -30,14 +31,37 @@ def typical(problem: Gemm) -> Gemm:
     return max(problem.members, key=lambda member: member.flop)
 
 
+def on_chip(kernel: Kernel, problem: Gemm, chip: Chip) -> Kernel:
+    """The kernel as a compiler for that chip makes it: tensor kernels use warpgroup instructions where there are any.
+
+    A tile that no warpgroup can share stays with warp-wide instructions.
+    """
+    machine = machine_of(chip, problem.a_format)
+    if kernel.family != "tensor" or kernel.tiles_from == "shared" or not machine.wide or machine.vector:
+        return kernel
+    kept = {
+        name: getattr(kernel, name)
+        for name in ("stages", "split_k", "raster", "group_m", "cluster_m", "cluster_n", "persistent", "registers")
+    }
+    tile = (kernel.block_m, kernel.block_n, kernel.block_k)
+    feed = {**kept, "shared_bytes": kernel.shared_bytes, "warps": kernel.warps, "tiles_from": "shared"}
+    for parts in (1, 2):
+        columns = widest_instruction(kernel.block_n // parts)
+        try:
+            return get(kernel.name, problem=problem, tile=tile, mma=(64, columns, kernel.mma[2]), **feed)
+        except GemmlabError:
+            continue
+    return kernel
+
+
 def with_tiling(problem: Gemm, chip: Chip, machine: Machine, default: Kernel, tiling: Tiling) -> Kernel:
     """The kernel with that tile and as many stages as shared memory takes.
 
     Warpgroups and clusters where the chip has them and the tile is large enough; `default` itself where nothing fits.
     """
     step = step_of(problem, machine)
-    if default.family == "tensor" and machine.vector:
-        default = get("register")
+    if default.family in ("tensor", "register"):
+        default = get("register") if machine.vector else get("tensor", problem=problem)
     tensor = default.family == "tensor"
     settings: dict[str, Any] = {"split_k": tiling.split_k, "group_m": GROUP_M, "persistent": tensor}
     feeds = [settings] if tensor else [{**settings, "warps": VECTOR_WARPS}, settings]

@@ -88,6 +88,8 @@ def shared_cycles(pairs: Pairs, machine: Machine, large: Values, small: Values) 
     """Cycles that shared memory needs to hand one k of both tiles to the arithmetic."""
     if machine.vector:
         read = pairs.block_m * pairs.block_n * (1 / pairs.thread_m + 1 / pairs.thread_n) / BROADCAST
+    elif machine.array:
+        read = pairs.block_m + pairs.block_n
     elif machine.wide:
         read = large + small * np.ceil(large / WARPGROUP_ROWS)
     else:
@@ -130,7 +132,9 @@ def times(
     dram = dram_seconds(pairs, machine, constants, effects, reads, active)
     flop = 2 * pairs.m * pairs.n * pairs.k * pairs.batch * pairs.work
     if together:
+        longest = (sm / rounds).max(keepdims=True)  # of one program: a launch lasts at least as long
         sm, dram, reads, flop, rounds = (value.sum(keepdims=True) for value in (sm, dram, reads, flop, rounds))
+        sm = np.maximum(sm, longest * np.minimum(1.0, rounds))
 
     norm = constants.overlap_norm
     total = (sm**norm + dram**norm) ** (1 / norm) if effects.overlap else np.maximum(sm, dram)
@@ -139,9 +143,10 @@ def times(
         power = power / held_share(total, machine, constants)
         total = (total**SHARP_NORM + power**SHARP_NORM) ** (1 / SHARP_NORM)
     if effects.reduction:
-        partials = 4 * pairs.m * pairs.n * pairs.batch * pairs.split_k
-        extra = np.where(pairs.split_k > 1, constants.reduce_s + 2 * partials / machine.l2_bytes_per_s, 0.0)
-        total = total + (extra.sum(keepdims=True) if together else extra)
+        partials = np.where(pairs.split_k > 1, 4 * pairs.m * pairs.n * pairs.batch * pairs.split_k, 0.0)
+        if together:  # one second pass over the partial results of all members
+            partials = partials.sum(keepdims=True)
+        total = total + np.where(partials > 0, constants.reduce_s + 2 * partials / machine.l2_bytes_per_s, 0.0)
     if effects.launch:
         total = total + constants.launch_s
     return Times(total, sm, dram, power, reads, rounds)

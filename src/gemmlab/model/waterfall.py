@@ -24,7 +24,11 @@ CAUSES = (
     ),
     Cause("idle in the last wave", ("waves",), "the busiest SM has a whole tile more than the average"),
     Cause("feeding the arithmetic", ("feeding",), "L2 and shared memory hand tiles this size on too slowly"),
-    Cause("alignment", ("alignment",), "rows leave multiples of 16 bytes: element-wise loads, no asynchronous copies"),
+    Cause(
+        "alignment",
+        ("alignment",),
+        "rows of A, B or the result leave multiples of 16 bytes: kernels move single elements",
+    ),
     Cause("peak not held", ("clock",), "power limit and issue: the clock under load is below the data sheet's"),
     Cause("pipeline fill", ("fill",), "each program fills and drains its pipeline"),
     Cause("DRAM below data sheet", ("dram",), "what streaming reaches, and how much few SMs can draw"),

@@ -25,6 +25,11 @@ RULES = (
 SURE = {"high": 0, "medium": 1, "low": 2}
 
 
+def order(advice: Advice) -> tuple[bool, float, int]:
+    """What rests on a guess comes last; otherwise the largest gain first, the surer of equals before the other."""
+    return advice.confidence == "low", -round(advice.predicted_speedup, 2), SURE[advice.confidence]
+
+
 def advise(outlook: Outlook, *, chosen: bool = False, measured_time_s: float | None = None) -> tuple[Advice, ...]:
     """The Record's `advice`: changes predicted to gain, the surest and largest first, or that the shape is fine.
 
@@ -35,4 +40,4 @@ def advise(outlook: Outlook, *, chosen: bool = False, measured_time_s: float | N
     found = [advice for rule in RULES for advice in rule(now)]
     found.extend(blame(now, found))
     found.extend(fine(now, found))
-    return tuple(sorted(found, key=lambda advice: (-round(advice.predicted_speedup, 2), SURE[advice.confidence])))
+    return tuple(sorted(found, key=order))

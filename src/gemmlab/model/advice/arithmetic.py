@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gemmlab.kernels import Kernel, default_for
 from gemmlab.model.advice.situation import WORTH, Situation, resized
 from gemmlab.model.pairs import stand_in
+from gemmlab.model.suited import suited
 from gemmlab.record import Advice
 from gemmlab.units import round_up
 
@@ -41,13 +43,10 @@ def format_advice(now: Situation) -> Iterator[Advice]:
             )
 
 
-def tensor_kernel(now: Situation):  # type: ignore[no-untyped-def]
+def tensor_kernel(now: Situation) -> Kernel | None:
     """The tensor-core kernel that the tf32 counterfactual runs on, where the present one was named."""
     if not now.chosen:
         return None
-    from gemmlab.kernels import default_for
-    from gemmlab.model.suited import suited
-
     other = now.problem.in_format("tfloat32")
     return suited(other, now.chip, default_for(other), now.outlook.constants)
 

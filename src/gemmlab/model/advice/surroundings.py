@@ -11,6 +11,7 @@ from gemmlab.units import seconds_text
 MOSTLY = 0.5  # of the time
 FAULT = 1.6  # a measured time that many predicted ones long is not the model's error (p90 0.2) but somebody's
 ABSURD = 100  # no kernel of a library is that slow; a first call, which loads and tunes, is
+NEAR = 0.5  # of its limit, from which on a shape may be called fine
 FOLDED = 8  # problems launched together in the counterfactual
 FINE = 1.25  # a measured time within that of the predicted one leaves nothing to find
 
@@ -43,7 +44,7 @@ def folding_advice(now: Situation) -> Iterator[Advice]:
             change=f"if all {problem.batch} entries share B, fold the batch into m: one GEMM with m={folded.m}",
             predicted_speedup=gain,
             cost="none where A is stored without gaps; impossible where every entry has its own B",
-            confidence="medium",
+            confidence="low",
         )
 
 
@@ -104,9 +105,11 @@ def fine(now: Situation, found: list[Advice]) -> Iterator[Advice]:
         return
     if now.measured_time_s is not None and now.measured_time_s > FINE * now.outlook.time_s:
         return
+    limit = sum(term.time_s for term in now.outlook.terms[:1])
+    verdict = "this shape is fine" if limit > NEAR * now.outlook.time_s else "this shape is not to blame"
     yield Advice(
         cause="none",
-        change="this shape is fine: nothing to pad, copy, split or fold is predicted to gain 3 %",
+        change=f"{verdict}: nothing to pad, copy, split or fold is predicted to gain 3 %",
         predicted_speedup=1.0,
         cost="none",
         confidence="high",

@@ -8,12 +8,14 @@ from gemmlab.kernels import get
 from gemmlab.model.advice.situation import WORTH, Situation
 from gemmlab.model.clusters import usable_sms
 from gemmlab.model.one import pairs_of_kernel
-from gemmlab.model.suited import suited
+from gemmlab.model.pairs import machine_of
+from gemmlab.model.suited import on_chip, suited
 from gemmlab.model.time import closed_reads
 from gemmlab.model.traffic import dram_traffic
 from gemmlab.record import Advice, GemmlabError
 from gemmlab.units import bytes_text, ceil_div
 
+LADDER = ("naive", "tiled", "register", "tensor")
 RASTERS = (1, 2, 4, 8, 16, 32)
 WEIGHTY = 0.6  # DRAM's share of the time from which its traffic is worth a look
 CLEARLY = 1.5  # without split-k a problem must be half as slow again before it is worth a word
@@ -26,7 +28,7 @@ def tile_advice(now: Situation) -> Iterator[Advice]:
     kernel = now.kernel
     try:
         better = suited(now.problem, now.chip, kernel, now.outlook.constants)
-        better = better.replace(raster=kernel.raster, group_m=kernel.group_m)
+        better = better.replace(raster=kernel.raster, group_m=kernel.group_m, persistent=kernel.persistent)
         then = now.kernel_time_s(now.problem, better, now.chip)
     except GemmlabError:
         return
@@ -130,12 +132,14 @@ def cluster_advice(now: Situation) -> Iterator[Advice]:
 
 def family_advice(now: Situation) -> Iterator[Advice]:
     """A step up the ladder: shared tiles, register tiles, tensor cores."""
-    if now.kernel.family not in ("naive", "tiled") or now.problem.groups:
+    if now.kernel.family not in LADDER[:-1] or now.problem.groups:
         return
-    ladder = ("naive", "tiled", "register")
-    for name in ladder[ladder.index(now.kernel.family) + 1 :]:
+    matrix_unit = not machine_of(now.chip, now.problem.a_format).vector
+    for name in LADDER[LADDER.index(now.kernel.family) + 1 :]:
+        if name == "tensor" and not matrix_unit:
+            continue
         try:
-            kernel = get(name, problem=now.problem)
+            kernel = on_chip(get(name, problem=now.problem), now.problem, now.chip)
             then = now.kernel_time_s(now.problem, kernel, now.chip)
         except GemmlabError:
             continue
