@@ -55,6 +55,8 @@ def record() -> str:
         "prediction.terms[]": sections.Term,
         "advice[]": sections.Advice,
         "measurement": sections.Measurement,
+        "verdict": sections.Verdict,
+        "verdict.worst": sections.WorstElement,
     }
     text = []
     for title, kind in [*parts, *((f"`{name}`", kind) for name, kind in named.items())]:

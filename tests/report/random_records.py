@@ -3,12 +3,28 @@
 import msgspec
 from hypothesis import strategies as st
 
-from gemmlab.record import Advice, Measurement
+from gemmlab.record import Advice, Measurement, Verdict, WorstElement
 from report.records import chip, kernel, problem, record
 
 SIDES = st.one_of(st.integers(1, 40), st.integers(1, 1 << 17), st.integers(1, 1 << 40))
 NAMES = st.text(max_size=40)
 TIMES = st.floats(1e-9, 1e3)
+
+
+WORST = st.builds(
+    WorstElement,
+    index=st.lists(st.integers(0, 1 << 40), min_size=2, max_size=3).map(tuple),
+    got=st.one_of(NAMES, st.floats().map(repr)),
+    expected=st.floats().map(repr),
+    error_over_bound=st.one_of(st.none(), st.floats(0, 1e300)),
+)
+COUNTS = st.integers(0, 1 << 60)
+VERDICTS = st.builds(
+    Verdict,
+    ok=st.booleans(), wrong_elements=COUNTS, max_relative_error=st.floats(0, 1e300), bound=st.floats(0, 1),
+    reference=NAMES, informative=st.booleans(), elements=COUNTS, unwritten_elements=COUNTS, range_elements=COUNTS,
+    missed_faults=st.lists(NAMES, max_size=3).map(tuple), worst=st.one_of(st.none(), WORST),
+)  # fmt: skip
 
 
 @st.composite
@@ -43,4 +59,4 @@ def random_records(draw):
         measurement=measured, slots=draw(st.integers(1, 4)),
     )  # fmt: skip
     gone = draw(st.lists(st.sampled_from(["problem", "chip", "kernel", "count", "prediction", "advice"]), max_size=1))
-    return msgspec.structs.replace(made, **dict.fromkeys(gone))
+    return msgspec.structs.replace(made, **dict.fromkeys(gone), verdict=draw(st.one_of(st.none(), VERDICTS)))

@@ -14,6 +14,8 @@ from gemmlab.record import (
     ProblemSection,
     Record,
     Term,
+    Verdict,
+    WorstElement,
 )
 
 BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "float8_e4m3fn": 1}
@@ -223,7 +225,53 @@ def unexplained():
     )
 
 
+def verdict(**found):
+    """Of a right result of 8192 x 8192 elements, unless fields say otherwise."""
+    right = {
+        "ok": True, "wrong_elements": 0, "max_relative_error": 4.1e-5, "bound": 1.2e-3,
+        "reference": "float64 in any order, its own error within the bound", "informative": True,
+        "elements": 8192 * 8192, "unwritten_elements": 0, "range_elements": 0,
+    }  # fmt: skip
+    return Verdict(**right | found)
+
+
+def right():
+    return msgspec.structs.replace(square(), verdict=verdict())
+
+
+def wrong():
+    """A row of tiles wrong, another never written."""
+    worst = WorstElement(index=(77, 4095), got="-3.5", expected="118.25", error_over_bound=4127.5)
+    found = verdict(ok=False, wrong_elements=1048576, unwritten_elements=16384, range_elements=3, worst=worst)
+    return msgspec.structs.replace(ragged(), verdict=found)
+
+
+def uninformative():
+    missed = ("alpha ignored", "a step of k dropped")
+    return msgspec.structs.replace(deep(), verdict=verdict(informative=False, missed_faults=missed, bound=0.4))
+
+
+def exactly_right():
+    return msgspec.structs.replace(tiny(), verdict=verdict(bound=0.0, max_relative_error=0.0, elements=1))
+
+
 ALL = {
     f.__name__: f
-    for f in (square, ragged, tiny, skinny, huge, hostile, deep, batched, empty, counted_only, unexplained)
+    for f in (
+        square,
+        ragged,
+        tiny,
+        skinny,
+        huge,
+        hostile,
+        deep,
+        batched,
+        empty,
+        counted_only,
+        unexplained,
+        right,
+        wrong,
+        uninformative,
+        exactly_right,
+    )
 }

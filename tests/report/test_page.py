@@ -113,7 +113,7 @@ def numbers(value):
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-@pytest.mark.parametrize("name", ["square", "ragged", "tiny", "batched", "counted_only", "empty"])
+@pytest.mark.parametrize("name", ["square", "ragged", "tiny", "batched", "counted_only", "empty", "right", "wrong"])
 def test_every_number_of_the_record_has_a_kind_and_a_source(name):
     record = ALL[name]()
     found = entries(record)

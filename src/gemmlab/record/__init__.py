@@ -13,6 +13,8 @@ from gemmlab.record.sections import (
     ProblemSection,
     Record,
     Term,
+    Verdict,
+    WorstElement,
 )
 
 __all__ = [
@@ -28,5 +30,7 @@ __all__ = [
     "ProblemSection",
     "Record",
     "Term",
+    "Verdict",
+    "WorstElement",
     "unknown_name",
 ]

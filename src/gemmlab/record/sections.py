@@ -162,6 +162,31 @@ class Measurement(Section, frozen=True, kw_only=True):
     environment: dict[str, str] = {}  #: chip, driver, versions, clocks
 
 
+class WorstElement(Section, frozen=True, kw_only=True):
+    """The element of D that lies furthest off: a wrong one if any is, else one never written, else out of range."""
+
+    index: tuple[int, ...]  #: row and column of D, behind the batch entry's or the group member's number
+    got: str  #: what D holds, as text, since NaN and infinities are no JSON
+    expected: str  #: the reference's value, as text
+    error_over_bound: float | None  #: above 1 is more than rounding; null where no bound allows it at all
+
+
+class Verdict(Section, frozen=True, kw_only=True):
+    """Checked: every element of D against a reference. One that is not informative proves nothing, right or not."""
+
+    ok: bool  #: no element is wrong, unwritten or out of range
+    wrong_elements: int  #: further off than rounding explains
+    max_relative_error: float  #: largest error over |alpha| |A||B| + |beta C|, of elements with a finite one
+    bound: float  #: what rounding explains of it, underflow left out; 0 where the result must be exact
+    reference: str  #: what D was compared with, and how exact that is
+    informative: bool  #: every fault tried in the reference would have been found under the same bound
+    elements: int  #: of D, every batch entry and group
+    unwritten_elements: int  #: still hold the NaN, or the other code, that D was filled with
+    range_elements: int  #: lost to overflow or underflow of the accumulator or of D's format, not to rounding
+    missed_faults: tuple[str, ...] = ()  #: faults that would have passed; empty where informative
+    worst: WorstElement | None = None  #: the furthest off
+
+
 class Record(Section, frozen=True, kw_only=True):
     """One multiplication, one chip, one kernel; sections that nobody filled are null."""
 
@@ -173,7 +198,7 @@ class Record(Section, frozen=True, kw_only=True):
     advice: tuple[Advice, ...] | None = None  #: predicted; null where not asked for, empty where nothing is to gain
     emulation: None = None  #: filled by a later command
     measurement: Measurement | None = None  #: measured
-    verdict: None = None  #: filled by a later command
+    verdict: Verdict | None = None  #: checked
     systolic: None = None  #: filled by a later command
     numerics: None = None  #: filled by a later command
 

@@ -15,6 +15,7 @@ PAINT = {
     "counted": "36",
     "predicted": "33",
     "measured": "35",
+    "checked": "34",
     "bound": "1;33",
 }
 EIGHTHS = " ▏▎▍▌▋▊▉█"

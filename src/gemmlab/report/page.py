@@ -9,7 +9,7 @@ import msgspec
 
 from gemmlab.problem import Shape
 from gemmlab.record import Record
-from gemmlab.report import story
+from gemmlab.report import correctness, story
 from gemmlab.report.page_style import page_style
 from gemmlab.report.plots import FIGURES
 from gemmlab.report.provenance import entries
@@ -57,7 +57,12 @@ def tag(kind: str) -> str:
 def article(record: Record, number: int) -> str:
     """One Record's story."""
     moves = card("What it moves", fact_table(story.moves(record)), figure(record, "ladder", number))
-    beside = card("One program's work", figure(record, "tile", number)) + bounds_card(record) + measured_card(record)
+    beside = (
+        card("One program's work", figure(record, "tile", number))
+        + bounds_card(record)
+        + measured_card(record)
+        + checked_card(record)
+    )
     parts = [
         opening(record, number),
         answers(record),
@@ -98,13 +103,19 @@ def answers(record: Record) -> str:
     for first in (record.advice or ())[:1]:
         gain = f'<span class="gain">{speedup(first.predicted_speedup)}</span>'
         rows.append(("What should change?", f"{text(first.change)}: {gain} {tag('predicted')}"))
-    unknown = "Neither measured nor its digits checked in this record."
+    if record.verdict:
+        rows.append(("Is the result right?", text(correctness.sentence(record.verdict)) + f" {tag('checked')}"))
+    unknown = [] if record.measurement else ["Not measured in this record."]
+    unknown += [] if record.verdict else ["Its digits are not checked in this record."]
+    if len(unknown) == 2:
+        unknown = ["Neither measured nor its digits checked in this record."]
     if record.measurement:
         time, *rest = (text(fact.value) for fact in story.measured(record))
         rows.append(("How fast is it really?", ", ".join([time, *rest[:1]]) + f" {tag('measured')}"))
-        unknown = "Its digits are not checked in this record."
     items = "".join(f"<li><b>{question}</b>{answer}</li>" for question, answer in rows)
-    return card("In short", f'<ol class="answers">{items}</ol><p class="quiet">{unknown}</p>')
+    return card(
+        "In short", f'<ol class="answers">{items}</ol>' + "".join(f'<p class="quiet">{said}</p>' for said in unknown)
+    )
 
 
 def limits_card(record: Record, number: int) -> str:
@@ -155,6 +166,15 @@ def time_card(record: Record, number: int) -> str:
 def measured_card(record: Record) -> str:
     """What was measured, beside the prediction."""
     return card("What was measured", fact_table(story.measured(record)))
+
+
+def checked_card(record: Record) -> str:
+    """Whether the result is right, where it was checked."""
+    if record.verdict is None:
+        return ""
+    said = f"<p>{text(correctness.sentence(record.verdict))}</p>"
+    table = fact_table(correctness.facts(record))
+    return card("Is the result right", said, table, f'<p class="quiet">{text(correctness.reference(record))}</p>')
 
 
 def bounds_card(record: Record) -> str:

@@ -32,7 +32,7 @@ td:last-child,th:last-child{padding-right:0}
 tr.bounds td{font-weight:600}
 .why{display:block;color:var(--quiet);font-size:.88rem}
 .tag{font-size:.75rem;font-weight:600;border:1px solid currentColor;border-radius:99px;padding:0 7px;white-space:nowrap}
-.given,.datasheet{color:var(--quiet)}.counted{color:var(--teal)}.predicted{color:var(--ochre)}.measured{color:var(--plum)}
+.given,.datasheet{color:var(--quiet)}.counted{color:var(--teal)}.predicted{color:var(--ochre)}.measured{color:var(--plum)}.checked{color:var(--ink)}
 figure{margin:14px -16px 0}
 figure svg{display:block;width:100%;height:auto;max-width:640px}
 .phone{display:none}

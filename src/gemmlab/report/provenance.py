@@ -14,6 +14,7 @@ SECTION_KINDS = {
     "prediction": "predicted",
     "advice": "predicted",
     "measurement": "measured",
+    "verdict": "checked",
 }
 EXCEPTIONS = {
     "prediction.compute_time_s": "datasheet",
@@ -57,6 +58,13 @@ SOURCES = {
     "prediction.lower_bound_bytes": "the larger of the tight bound and each matrix once",
     "advice": "the model run again with one cause removed",
     "measurement": "read on the chip, or reported by the user",
+    "verdict": "every element of the result compared with the reference",
+    "verdict.wrong_elements": "elements further from the reference than rounding explains",
+    "verdict.max_relative_error": "largest error over |alpha| |A||B| + |beta C|",
+    "verdict.bound": "gamma_k of the accumulator, the scaling by alpha and beta, the rounding to D's format",
+    "verdict.unwritten_elements": "elements that still hold what D was filled with",
+    "verdict.range_elements": "elements lost to overflow or underflow",
+    "verdict.worst": "the element furthest off",
 }
 
 UNITS = (("flop_per_s", "FLOP/s"), ("bytes_per_s", "B/s"), ("flop_per_byte", "FLOP/B"), ("bytes", "B"), ("_hz", "Hz"))

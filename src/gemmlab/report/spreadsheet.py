@@ -8,7 +8,7 @@ from typing import Any
 
 from gemmlab.problem import Shape
 from gemmlab.record import Record
-from gemmlab.record.sections import ChipSection, Count, KernelSection, Measurement, Prediction, ProblemSection
+from gemmlab.record.sections import ChipSection, Count, KernelSection, Measurement, Prediction, ProblemSection, Verdict
 from gemmlab.report.words import clean
 
 #: what a list of shapes adds to its Records
@@ -26,6 +26,7 @@ SECTIONS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "count": (Count, ()),
     "prediction": (Prediction, ("levels", "terms", "lower_bounds", "notes")),
     "measurement": (Measurement, ("environment",)),
+    "verdict": (Verdict, ("missed_faults", "worst")),
 }
 
 

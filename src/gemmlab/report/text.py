@@ -5,6 +5,7 @@ from itertools import chain
 from typing import TextIO
 
 from gemmlab.record import Record
+from gemmlab.report import correctness as checks
 from gemmlab.report import story
 from gemmlab.report.canvas import Canvas, cells, shorten
 from gemmlab.report.words import amount, clean, plain, speedup
@@ -32,7 +33,7 @@ def print_record(record: Record, stream: TextIO | None = None) -> None:
 
 def draw(record: Record, canvas: Canvas) -> str:
     """All sections that the Record has, a blank line between them."""
-    sections = (heading, traffic, limits, time, lower_bounds, measurement, advice, notes)
+    sections = (heading, traffic, limits, time, lower_bounds, measurement, correctness, advice, notes)
     blocks = [block for section in sections if (block := section(record, canvas))]
     return "\n".join(line.rstrip() for line in chain.from_iterable([*block, ""] for block in blocks)).rstrip()
 
@@ -148,6 +149,15 @@ def lower_bounds(record: Record, canvas: Canvas) -> list[str]:
 def measurement(record: Record, canvas: Canvas) -> list[str]:
     """What was measured, beside the prediction."""
     return facts("What was measured", story.measured(record), canvas)
+
+
+def correctness(record: Record, canvas: Canvas) -> list[str]:
+    """Whether the result is right, where it was checked."""
+    if record.verdict is None:
+        return []
+    said = canvas.wrap(checks.sentence(record.verdict), 2, "strong", 2)
+    lines = [*headline("Is the result right", checks.KIND, canvas), *said, *fact_lines(checks.facts(record), canvas)]
+    return lines + canvas.wrap(checks.reference(record), 2, "dim", 2)
 
 
 def advice(record: Record, canvas: Canvas) -> list[str]:

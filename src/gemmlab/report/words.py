@@ -12,6 +12,7 @@ KINDS = {
     "counted": "exact, from a formula, before any cache",
     "predicted": "from the model of the chip",
     "measured": "read on a real chip, or reported by the user",
+    "checked": "every element of a result compared with a reference",
 }
 
 ASSUMPTION = "lower bounds hold for algorithms doing all m*n*k products, not Strassen's"
