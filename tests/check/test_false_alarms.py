@@ -65,6 +65,19 @@ def test_a_long_k_is_exact_too(name):
     assert (results[0] != 0).any()
 
 
+@pytest.mark.parametrize(("name", "u"), [("float16", 2.0**-11), ("bfloat16", 2.0**-8)])
+@pytest.mark.parametrize("order", ["forward", "backward", "shuffled", "split", "pairwise"])
+def test_sums_kept_in_sixteen_bits(name, u, order):
+    problem = Gemm(12, 11, 30, name, d_format=name, accumulate=name, alpha=0.5, beta=2.0)
+    for seed in range(10):
+        given = operands(problem, seed, LAWS[seed % 3])
+        d = write(problem, given, order)
+        assert check(problem, given.a.array, given.b.array, d, given.c.array, unit_roundoff=u).ok
+        given = integer_operands(problem.replace(k=700), seed)
+        d = write(problem.replace(k=700), given, order)
+        assert check_exact(problem.replace(k=700), given.a.array, given.b.array, d, given.c.array).ok
+
+
 def test_blocks_change_nothing(monkeypatch):
     problem = Gemm(130, 70, 150, "bfloat16", beta=0.5, structure="general")
     given = operands(problem, 5)

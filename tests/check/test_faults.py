@@ -5,7 +5,7 @@ import pytest
 
 from check.honest import FORMATS, unit, write
 from gemmlab.check import check, check_exact, integer_operands, operands, poisoned
-from gemmlab.formats import get
+from gemmlab.formats import float32_to_tfloat32, get
 from gemmlab.problem import Gemm
 
 FLOATS = [name for name in FORMATS if get(name).kind == "float"]
@@ -98,8 +98,7 @@ def test_one_element_off_by_three_bounds_is_named(name):
     d = write(problem, given)
     a, b = given.a.array, given.b.array
     if name == "tfloat32":
-        a, b = given.a.array * 0 + 1, given.b.array * 0 + 0.5
-        d[...] = 20.0
+        a, b = (float32_to_tfloat32(np.ascontiguousarray(part)) for part in (a, b))
     size = np.abs(a.astype(float)) @ np.abs(b.astype(float))
     bound = bound_of(problem, unit(problem), "rne")
     off = bound.before_output(size, 0 * size)[7, 11]
@@ -148,6 +147,36 @@ def test_overflow_is_range_not_rounding():
     d[1, 1] = 3
     found = check(problem, a, b, d, unit_roundoff=2.0**-24)
     assert (found.range_elements, found.wrong_elements) == (8, 1)
+
+
+def test_a_format_that_overflows_to_nan_is_not_taken_for_unwritten():
+    problem = Gemm(2, 2, 16, "float8_e4m3fn", d_format="float8_e4m3fn")
+    given = operands(problem, 0)
+    given.a.array[...], given.b.array[...] = 16, 16
+    given.a.array[1] = 1
+    d = write(problem, given)
+    found = judged(problem, given, d)
+    assert (found.range_elements, found.unwritten_elements, found.wrong_elements) == (2, 0, 0)
+    d[1] = poisoned(problem).array[1]
+    found = judged(problem, given, d)
+    assert (found.range_elements, found.unwritten_elements, found.wrong_elements) == (2, 2, 0)
+
+
+def test_saturation_is_range_too():
+    problem = Gemm(2, 2, 16, "float4_e2m1fn", d_format="float4_e2m1fn")
+    given = operands(problem, 0)
+    given.a.array[...], given.b.array[...] = 2, 2
+    found = judged(problem, given, write(problem, given))
+    assert (found.ok, found.range_elements) == (False, 4)
+
+
+def test_a_kernel_that_reads_c_where_beta_is_zero_spreads_nan():
+    problem = Gemm(4, 4, 4)
+    given = operands(problem, 0)
+    d = write(problem, given)
+    assert judged(problem, given, d).ok
+    with np.errstate(invalid="ignore"):
+        assert not judged(problem, given, d + problem.beta * given.c.array).ok
 
 
 def test_an_infinity_that_nothing_explains_is_wrong():

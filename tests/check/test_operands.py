@@ -30,10 +30,11 @@ def test_views_lie_where_the_problem_says(make):
 
 
 def test_gaps_hold_poison():
-    problem = Gemm(4, 4, 4, lda=6, ldb=5, ldc=7, a_offset_bytes=8)
+    problem = Gemm(4, 4, 4, lda=6, ldb=5, ldc=7, a_offset_bytes=8, beta=1.0)
     given = operands(problem, 0)
     assert [int(np.isnan(part.storage).sum()) for part in given] == [2 + 4 * 2, 4, 4 * 3, 4 * 7]
     assert np.isfinite(given.a.array).all()
+    assert np.isnan(operands(problem.replace(beta=0.0), 0).c.array).all()
 
 
 def test_members_of_a_group_stand_one_after_another():

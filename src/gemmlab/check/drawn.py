@@ -40,7 +40,10 @@ DISTRIBUTIONS: dict[str, Distribution] = {
 
 
 class Operands(NamedTuple):
-    """A, B and C of a multiplication with poison in the gaps of their storage, and D with no element written."""
+    """A, B and C of a multiplication with poison in the gaps of their storage, and D with no element written.
+
+    Where beta is 0, C is poison throughout: nothing may read it.
+    """
 
     a: Stored
     b: Stored
@@ -85,13 +88,15 @@ def filled(problem: Gemm, random: np.random.RandomState, a: Fill, b: Fill, c: Fi
     for operand, fill in (("a", a), ("b", b), ("c", c)):
         name = getattr(problem, f"{operand}_format")
         whole = stored(problem, operand, name)
+        made[operand] = whole
+        if operand == "c" and problem.beta == 0:
+            continue
         of = problem.members if problem.groups else problem.members * problem.batch
         for member, matrix in zip(of, whole.matrices, strict=True):
             values = fill(member)
             if operand == "a":
                 values = structured(member, values, random)
             matrix[...] = in_format(values, name)
-        made[operand] = whole
     return Operands(**made, d=poisoned(problem))
 
 

@@ -75,7 +75,8 @@ def steps_held(form: Format, step: float) -> int:
     finest = 1.0 if form.kind == "int" else 2.0 ** (form.min_exponent - form.mantissa_bits)
     if step < finest:
         return 0
-    return int(min(largest(form) // step, 1 << form.precision))
+    precision = min(form.precision, 52)  # a size that float64 rounds down to the limit must not pass for it
+    return int(min(largest(form) // step, 1 << precision))
 
 
 def whole_limit(form: Format) -> int:

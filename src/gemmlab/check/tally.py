@@ -80,8 +80,11 @@ def sorted_out(problem: Gemm, block: Compared, got: Floats, error: Floats) -> np
     """The kind of each element."""
     expected = block.expected
     right = np.where(np.isfinite(expected), error <= block.bound, same_special(got, expected))
+    past = overflowed(problem, block, got)
     left = unwritten(problem, block.got) & ~right
-    lost = ~right & ~left & (overflowed(problem, block, got) | underflowed(problem, block, got, error))
+    if get(problem.d_format).kind == "float" and get(problem.d_format).nan != "ieee":
+        left &= ~past  # a value past the range becomes the very code that D was filled with
+    lost = ~right & ~left & (past | underflowed(problem, block, got, error))
     return np.select([right, left, lost], [RIGHT, UNWRITTEN, RANGE], WRONG)
 
 

@@ -2,26 +2,27 @@
 
 from gemmlab.record import Record, Verdict, WorstElement
 from gemmlab.report.story import Fact
-from gemmlab.report.words import clean, plain, several
+from gemmlab.report.words import clean, plain
 
 KIND = "checked"
 
 
 def sentence(verdict: Verdict) -> str:
     """The verdict in a line: right, wrong, or nothing that could be known."""
+    elements = "1 element" if verdict.elements == 1 else f"{verdict.elements:,} elements"
     found = [
         f"{verdict.wrong_elements:,} wrong" * (verdict.wrong_elements > 0),
         f"{verdict.unwritten_elements:,} never written" * (verdict.unwritten_elements > 0),
         f"{verdict.range_elements:,} out of range" * (verdict.range_elements > 0),
     ]
     if not verdict.ok:
-        return f"wrong: of {several(verdict.elements, 'element')}, {', '.join(part for part in found if part)}"
+        return f"wrong: of {elements}, {', '.join(part for part in found if part)}"
     if not verdict.informative:
         missed = ", ".join(map(clean, verdict.missed_faults)) or "a fault"
         return f"uninformative: no element is wrong, but this would pass too: {missed}"
     if verdict.bound == 0:
-        return f"right: {several(verdict.elements, 'element')} equal to the reference bit for bit"
-    return f"right: {several(verdict.elements, 'element')} within what rounding explains"
+        return f"right: {elements} equal to the reference bit for bit"
+    return f"right: {elements} within what rounding explains"
 
 
 def facts(record: Record) -> list[Fact]:
