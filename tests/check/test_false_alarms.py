@@ -78,6 +78,19 @@ def test_sums_kept_in_sixteen_bits(name, u, order):
         assert check_exact(problem.replace(k=700), given.a.array, given.b.array, d, given.c.array).ok
 
 
+def test_a_sum_that_begins_with_c_passes():
+    problem = Gemm(20, 20, 300, beta=1.0)
+    given = operands(problem, 8, "positive")
+    c = given.c.array * 0 + np.float32(12345.678)
+    d = c.copy()
+    for j in range(problem.k):
+        d += np.outer(given.a.array[:, j], given.b.array[j]) * np.float32(0.01)
+    a = given.a.array.astype(float)
+    found = check(problem, a * np.float32(0.01), given.b.array, d, c, unit_roundoff=2.0**-24)
+    assert found.ok
+    assert found.max_relative_error > 4 * 2.0**-24
+
+
 def test_blocks_change_nothing(monkeypatch):
     problem = Gemm(130, 70, 150, "bfloat16", beta=0.5, structure="general")
     given = operands(problem, 5)

@@ -69,8 +69,9 @@ def bound_of(problem: Gemm, unit_roundoff: float, output_rounding: str) -> Bound
     """The bound of one multiplication whose sums round with that unit in any order.
 
     Sum: gamma_k |A||B| (Higham, 2nd ed., section 3.5). Each of alpha and beta that is no sign adds the rounding of its
-    product, and of itself where the accumulator does not hold it; a nonzero beta adds that of the sum. The reference's
-    own error, gamma of as many float64 roundings, is added. Raises GemmlabError where k u >= 1.
+    product, and of itself where the accumulator does not hold it; a nonzero beta adds that of the sum, and C may be
+    the term that the sum begins with. The reference's own error, gamma of as many float64 roundings, is added.
+    Raises GemmlabError where k u >= 1/2.
     """
     if problem.k * unit_roundoff >= 0.5:
         raise GemmlabError(
@@ -86,13 +87,13 @@ def bound_of(problem: Gemm, unit_roundoff: float, output_rounding: str) -> Bound
     widened = get(problem.c_format).precision > accumulator.precision
     addend = scalings(problem.beta, problem) + 1 + widened
     reference = gamma(problem.k + 4, UNIT)
-    sums = (1 + gamma(problem.k, unit_roundoff)) * (1 + gamma(product, unit)) - 1
+    sums, added = ((1 + gamma(problem.k, unit_roundoff)) * (1 + gamma(count, unit)) - 1 for count in (product, addend))
     floor = 0.0
     if accumulator.kind == "float":
         tiny = 2.0 ** (accumulator.min_exponent - accumulator.mantissa_bits)
         floor = (abs(problem.alpha) * problem.k + 3) * tiny
     spacings = 0.0 if exact or holds(output, accumulator) else OUTPUT_ROUNDINGS[output_rounding]
-    return Bound(sums + reference, gamma(addend, unit) + reference, floor, output, spacings)
+    return Bound(sums + reference, added + reference, floor, output, spacings)
 
 
 def scalings(factor: float, problem: Gemm) -> int:
