@@ -6,9 +6,17 @@ import msgspec
 
 from gemmlab.chips import Chip
 
+MOST_HELD = (
+    0.95  # of the peak, however short the run: cuBLAS reaches 0.94 of an RTX 4090's, hardly limited by power
+)
+
 
 class Constants(msgspec.Struct, frozen=True, kw_only=True):
-    """What a data sheet cannot say. Shares are of the data sheet's figure."""
+    """What a data sheet cannot say. Shares are of the data sheet's figure.
+
+    The defaults are for chips of which nothing was measured. Some come from public readings of several chips, some from
+    how the hardware is built, and some were read on an H200 because no other chip was at hand; each comment says which.
+    """
 
     dram_share: float = 0.90  #: of DRAM bandwidth that streaming reaches: a copy, V100 to H200, 0.85 to 0.93
     dram_per_sm_share: float = 1.6  #: what one SM can draw, times its even share: about 60 % of them saturate DRAM
@@ -47,21 +55,21 @@ class Constants(msgspec.Struct, frozen=True, kw_only=True):
         return 1 / (1 + self.power_slope * flop_per_joule / 1e12)
 
     def burst_share(self, format_name: str, vector: bool, flop_per_joule: float | None) -> float:
-        """Share of the peak that short runs reach in that format."""
+        """Share of the peak that short runs reach in that format, never less than long ones; arguments as above."""
         sustained = self.sustained_share(format_name, vector, flop_per_joule)
-        usual = sustained if vector else min(0.95, self.burst_gain * sustained)
+        usual = sustained if vector else min(MOST_HELD, self.burst_gain * sustained)
         return max(sustained, self.burst.get(format_name, usual))
 
 
 GENERIC = Constants()
 
 
-def constants_of(chip: Chip, *, calibrated: bool = True) -> Constants:
-    """The chip's own constants where its file has a calibration (and `calibrated`), else the generic ones.
+def constants_of(chip: Chip) -> Constants:
+    """The chip's own constants where its file has a calibration, else the generic ones.
 
     A calibration names fields of Constants; `sustained.<format>` and `burst.<format>` go into the tables.
     """
-    if chip.calibration is None or not calibrated:
+    if chip.calibration is None:
         return GENERIC
     fields: dict[str, float | int] = {}
     tables: dict[str, dict[str, float]] = {"sustained": {}, "burst": {}}

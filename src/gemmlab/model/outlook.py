@@ -10,10 +10,12 @@ from gemmlab.chips import Chip
 from gemmlab.formats import bits_of
 from gemmlab.kernels import Kernel
 from gemmlab.model.constants import Constants, constants_of
+from gemmlab.model.effects import ALL, Effects
+from gemmlab.model.kernel_pairs import pairs_of_kernel
+from gemmlab.model.machine import Machine, machine_for
 from gemmlab.model.occupancy import Occupancy, occupancy
-from gemmlab.model.one import pairs_of_kernel
-from gemmlab.model.pairs import Machine, Pairs, machine_for
-from gemmlab.model.time import ALL, Effects, Times, times
+from gemmlab.model.pairs import Pairs
+from gemmlab.model.time import Times, times
 from gemmlab.model.traffic import DramTraffic, dram_traffic
 from gemmlab.model.waterfall import waterfall
 from gemmlab.problem import Gemm

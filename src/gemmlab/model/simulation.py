@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from gemmlab.formats import bits_of
 from gemmlab.kernels import Kernel
 from gemmlab.model.constants import Constants
 from gemmlab.model.l2 import Cache, Misses, dram_misses
 from gemmlab.model.schedule import Grid, steps_of, walk
-from gemmlab.model.wave_traffic import Launch, reaches, transposed, wave_reads
+from gemmlab.model.wave_traffic import launch_of, reaches, wave_reads
 from gemmlab.problem import Gemm
 
 MOST_TOUCHES = 60_000  # of one simulation; a longer launch is simulated in its beginning and carried on
@@ -73,23 +71,7 @@ def settled(grid: Grid, cache: Cache, slots: int) -> float | None:
     All of k of what the resident programs work on lies well inside L2, so that it does not matter when they read it;
     and what a sweep of a group brings in either fits well or is well past it.
     """
-    one = np.ones(1)
-    launch = Launch(
-        m=one * grid.m,
-        n=one * grid.n,
-        k=one * grid.k,
-        block_m=one * grid.block_m,
-        block_n=one * grid.block_n,
-        group_m=one * grid.group_m,
-        slots=one * slots,
-        a_bytes=one * grid.a_bytes,
-        b_bytes=one * grid.b_bytes,
-        d_bytes=one * grid.d_bytes,
-        split_k=one * grid.split_k,
-        batch=one * grid.batch,
-    )
-    if grid.raster == "m":
-        launch = transposed(launch)
+    launch = launch_of(grid, slots, grid.raster)
     reach = reaches(launch, cache.partitions)
     capacity = cache.capacity_bytes / cache.partitions
     wave, sweep = float(reach.wave[0]) / capacity, float(reach.sweep[0]) / capacity

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from gemmlab.formats import bits_of
 from gemmlab.model.advice.situation import WORTH, Situation, resized
+from gemmlab.model.effects import ALL
 from gemmlab.model.road import Road, roads
-from gemmlab.model.time import ALL
 from gemmlab.problem import Gemm
 from gemmlab.record import Advice
 from gemmlab.units import bytes_text, round_up

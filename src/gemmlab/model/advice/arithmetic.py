@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gemmlab.kernels import Kernel, default_for
 from gemmlab.model.advice.situation import WORTH, Situation, resized
-from gemmlab.model.pairs import stand_in
+from gemmlab.model.machine import stand_in
 from gemmlab.model.suited import suited
 from gemmlab.record import Advice
 from gemmlab.units import round_up

@@ -8,10 +8,11 @@ from typing import Any
 from gemmlab.chips import Chip
 from gemmlab.kernels import Kernel, registers_of
 from gemmlab.model.candidates import Best, best_tiling
-from gemmlab.model.one import pairs_of_kernel
+from gemmlab.model.effects import Effects
+from gemmlab.model.kernel_pairs import pairs_of_kernel
 from gemmlab.model.outlook import Outlook
 from gemmlab.model.suited import typical
-from gemmlab.model.time import Effects, times
+from gemmlab.model.time import times
 from gemmlab.problem import Gemm
 
 WORTH = 1.03  # a predicted gain below three in a hundred is within what two kernels of one library differ by

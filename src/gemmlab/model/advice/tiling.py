@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from gemmlab.kernels import get
 from gemmlab.model.advice.situation import WORTH, Situation
 from gemmlab.model.clusters import usable_sms
-from gemmlab.model.one import pairs_of_kernel
-from gemmlab.model.pairs import machine_of
+from gemmlab.model.kernel_pairs import pairs_of_kernel
+from gemmlab.model.machine import machine_of
 from gemmlab.model.suited import on_chip, suited
 from gemmlab.model.time import closed_reads
 from gemmlab.model.traffic import dram_traffic
