@@ -17,7 +17,7 @@ BOUNDS = ("compute", "dram", "launch")
 
 
 class Predictions(NamedTuple):
-    """Arrays of one length, one entry a pair."""
+    """Arrays of one shape, one entry a pair."""
 
     time_s: Values
     dram_read_bytes: Values  #: of A and B
