@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from gemmlab.kernels import Kernel
+from gemmlab.kernels.kernel import WARP
 from gemmlab.model.machine import Machine
-from gemmlab.model.occupancy import warps_of
 from gemmlab.model.pairs import Pairs, pairs_of
 from gemmlab.model.road import load_elements
 from gemmlab.problem import Gemm
+from gemmlab.units import ceil_div
 
 #: cycles of a warp's load through L1, and of each operand that it reads from shared memory. Read off kernels of one
 #: output a thread on an H200 (their times: tests/model/test_silicon.py): a naive program of 16x16 threads takes 26
@@ -17,6 +18,11 @@ from gemmlab.problem import Gemm
 GLOBAL_REQUEST_CYCLES = 1.6
 SHARED_REQUEST_CYCLES = 0.78
 STAGE_CYCLES = 5.0  # of an element-wise load, its store to shared memory and the barriers around them (likewise)
+
+
+def warps_of(kernel: Kernel) -> int:
+    """Warps of one program."""
+    return kernel.warps or max(1, ceil_div(kernel.threads, WARP))
 
 
 def issue_cycles(kernel: Kernel) -> float:

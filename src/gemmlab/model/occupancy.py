@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from gemmlab.chips import Chip
 from gemmlab.kernels import Kernel, accumulators, get, registers_of, shared_bytes_of, stage_bytes
-from gemmlab.kernels.kernel import WARP
 from gemmlab.problem import Gemm
 from gemmlab.record import GemmlabError
 from gemmlab.units import capacity_text, ceil_div, round_up
@@ -28,12 +27,6 @@ class Occupancy(NamedTuple):
     limit: str  #: what a further program would exceed: registers, shared memory, warps, programs
     registers: int  #: of one thread, as the compiler would give them
     spilled: int  #: registers of one thread that do not fit and go to local memory
-    warps: int  #: of one program
-
-
-def warps_of(kernel: Kernel) -> int:
-    """Warps of one program."""
-    return kernel.warps or max(1, ceil_div(kernel.threads, WARP))
 
 
 def occupancy(problem: Gemm, chip: Chip, kernel: Kernel) -> Occupancy:
@@ -47,7 +40,7 @@ def occupancy(problem: Gemm, chip: Chip, kernel: Kernel) -> Occupancy:
     limits = chip.limits
     needed = registers_of(kernel, problem)
     if limits is None:
-        return Occupancy(1, "one program a core", needed, 0, warps_of(kernel))
+        return Occupancy(1, "one program a core", needed, 0)
     require_fit(problem, chip, kernel)
     warps = ceil_div(kernel.threads, limits.warp_size)  # 64 threads on AMD's chips
     even_share = int(limits.registers_per_sm) // (warps * limits.warp_size)
@@ -62,7 +55,7 @@ def occupancy(problem: Gemm, chip: Chip, kernel: Kernel) -> Occupancy:
         "programs": int(limits.programs_per_sm),
     }
     limit = min(fits, key=lambda name: fits[name])
-    return Occupancy(max(1, fits[limit]), limit, given, needed - given, warps)
+    return Occupancy(max(1, fits[limit]), limit, given, needed - given)
 
 
 def require_fit(problem: Gemm, chip: Chip, kernel: Kernel) -> None:

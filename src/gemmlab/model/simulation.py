@@ -17,7 +17,7 @@ MOST_TOUCHES = 60_000  # of one simulation; a longer launch is simulated in its 
 MOST_BATCHES = 600  # likewise, for chips of few SMs, whose batches are small
 FEWEST_WAVES = 4  # of programs that are simulated however many their touches: fewer show no reuse
 DEEP = 2  # past so many times those only a beginning of k is simulated: its panels exceed L2 many times over
-LEAST_BATCH = 8  # touches looked up together, at least: fewer cost time and change nothing
+LEAST_BATCH = 8  # touches looked up together, at least: chips of few SMs would else look up each alone
 INSIDE, OUTSIDE = 0.5, 2.2  # of one partition's capacity: certain to stay, certain to be gone
 CROWD_PROGRAMS, CROWD_TILES = 3, 6  # on an SM, where the counters of an H200 begin to show drift (drift_of)
 
@@ -45,8 +45,10 @@ class Variant(NamedTuple):
     capacity: float
 
 
+#: the resolution at which the constants of traffic were chosen, so they hold for it: pieces and batches half as large move
+#: the reads of the H200's counted launches by 3 % in the median, 11 % in the 90th percentile
 FINE = Detail(12, 0.15, 1.0)
-COARSE = Detail(8, 0.25, 2.0)
+COARSE = Detail(8, 0.25, 2.0)  # for the band, which is wider than what it loses: 1.4 % in the median, 13 % likewise
 USUAL = Variant(1.0, 1.0, 1.0)
 CALM = Variant(0.3, 0.1, 1.1)  # programs nearly in lock-step, a tenth more of L2 to themselves
 WILD = Variant(3.0, 0.8, 0.75)  # programs far apart, a quarter of L2 held by others
