@@ -45,8 +45,8 @@ class Variant(NamedTuple):
     capacity: float
 
 
-#: the resolution at which the constants of traffic were chosen, so they hold for it: pieces and batches half as large move
-#: the reads of the H200's counted launches by 3 % in the median, 11 % in the 90th percentile
+#: the resolution at which the constants of traffic were chosen, so they hold for it: pieces and batches half as large
+#: move the reads of launches counted on an H200 by 3 % in the median, 11 % in the 90th percentile
 FINE = Detail(12, 0.15, 1.0)
 COARSE = Detail(8, 0.25, 2.0)  # for the band, which is wider than what it loses: 1.4 % in the median, 13 % likewise
 USUAL = Variant(1.0, 1.0, 1.0)
