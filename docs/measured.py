@@ -126,7 +126,7 @@ def peer_loads() -> str:
         [name.replace("_", "-"), spread(found[name]["held_out_half"]), spread(found[name]["all"])]
         for _, name in best.values()
     ]
-    return table(["predicted by", "held-out half", "all rows"], rows)
+    return table(["predicted by", "unseen shapes", "all rows"], rows)
 
 
 def peer_query() -> str:
