@@ -25,7 +25,7 @@ import numpy as np
 import gemmlab.chips
 from fit_time import FORMATS, HERE, SHORTEST_S, errors, predictions, problem_of
 from fit_traffic import READINGS as COUNTERS
-from fit_traffic import half_of, predict
+from fit_traffic import held_out_of, predict
 from gemmlab.model import GENERIC, constants_of, predict_many
 from gemmlab.model.candidates import TILINGS, best_tiling
 from gemmlab.model.road import roads
@@ -171,7 +171,8 @@ def traffic_figures(peer: Peer) -> dict:
     for target in TARGETS:
         for order, loads in peer.ask(target, "float16", "nn", kernels=rows)["load_bytes"].items():
             found[f"nvMatmulHeuristics {target} {order}"] = np.array(loads, dtype=float)
-    held_out = np.array([half_of(row, rows) == 1 for row in rows])
+    unseen = held_out_of(rows)
+    held_out = np.array([row in unseen for row in rows])
     off = {name: np.abs(loads / columns["dram_read_bytes"] - 1) for name, loads in found.items()}
     return {
         name: {"held_out_half": spread(e[held_out & np.isfinite(e)]), "all": spread(e[np.isfinite(e)])}
@@ -235,7 +236,7 @@ def show(result: dict) -> None:
             cells = [f"{100 * by[each]['median_error']:.1f}" if each in by else "-" for each in FORMATS]
             print(f"{name:28}" + "".join(f"{cell:>10}" for cell in cells))
     print("\nDRAM loads of one float16 kernel: median (90th percentile) error, %")
-    print(f"{'':40}{'held-out half':>18}{'all rows':>18}")
+    print(f"{'':40}{'unseen shapes':>18}{'all rows':>18}")
     for name, found in result["dram_loads"].items():
         print(f"{name:40}{percent(found['held_out_half']):>18}{percent(found['all']):>18}")
     query = result["query"]

@@ -16,9 +16,14 @@ FORMATS = ("bfloat16", "float16", "float8_e4m3fn", "tfloat32", "float32")
 
 #: what is said of the model, the file that a benchmark wrote, where in it, and what begins its figures' names
 VALIDITY = (
-    ("time, held-out folds", "fit_time_h200", "held_out.model", ""),
+    ("time, five folds, each held out by shape", "fit_time_h200", "held_out.model", ""),
     ("time, shapes that no fit saw", "fit_time_h200", "independent_readings.model", ""),
-    ("the same from the data sheet alone", "fit_time_h200", "independent_readings.data_sheet_only", ""),
+    (
+        "the same by generic constants, partly read on an H200",
+        "fit_time_h200",
+        "independent_readings.data_sheet_only",
+        "",
+    ),
     ("the same by a fitted roofline", "fit_time_h200", "independent_readings.fitted_roofline", ""),
     ("time, kernels of named tiles, shapes that no fit saw", "fit_time_h200", "named_tiles.model", ""),
     ("time, what was fitted (in sample)", "fit_time_h200", "in_sample", ""),
@@ -121,7 +126,7 @@ def peer_loads() -> str:
         [name.replace("_", "-"), spread(found[name]["held_out_half"]), spread(found[name]["all"])]
         for _, name in best.values()
     ]
-    return table(["predicted by", "held-out half", "all rows"], rows)
+    return table(["predicted by", "unseen shapes", "all rows"], rows)
 
 
 def peer_query() -> str:

@@ -12,7 +12,7 @@ import pytest
 from gemmlab import Gemm, Record, explain
 from gemmlab.chips import load, names
 from gemmlab.kernels import get
-from gemmlab.model.pairs import stand_in
+from gemmlab.model.machine import stand_in
 from gemmlab.record import GemmlabError
 
 FORMATS = ("float32", "float16", "bfloat16", "float8_e4m3fn", "int8", "float64", "tfloat32", "float4_e2m1fn")

@@ -93,7 +93,7 @@ def cycles(pair, machine, constants, effects, active):
     """Cycles of one SM for one k of one tile."""
     large, small = max(pair.block_m, pair.block_n), min(pair.block_m, pair.block_n)
     if effects.padding:
-        least = 64 if machine.wide and not machine.vector else 1
+        least = 64 if machine.warpgroups and not machine.vector else 1
         arithmetic = 2 * max(large, least) * max(small, 8) / machine.flop_per_clock
     else:
         arithmetic = 2 * large * small / machine.flop_per_clock
@@ -103,8 +103,8 @@ def cycles(pair, machine, constants, effects, active):
         loaded = pair.block_m * pair.a_bytes / pair.cluster_n + pair.block_n * pair.b_bytes / pair.cluster_m
         shared = max(shared_bytes(pair, machine, large, small) / 128, pair.issue)
         spent = p_norm(constants.feed_norm, spent, loaded / port, shared) + pair.bubble * constants.step_cycles
-    if effects.alignment and pair.vector * pair.a_bytes < 16:
-        scalar = (pair.block_m + pair.block_n) / 32 / pair.vector * constants.scalar_cycles
+    if effects.alignment and pair.load_elements * pair.a_bytes < 16:
+        scalar = (pair.block_m + pair.block_n) / 32 / pair.load_elements * constants.scalar_cycles
         spent = max(spent, scalar) if machine.vector else p_norm(SHARP, spent, scalar)
     return spent
 
@@ -114,9 +114,9 @@ def shared_bytes(pair, machine, large, small):
     if machine.vector:  # each thread its rows and columns; two lanes in a row ask for the same word
         threads = pair.block_m * pair.block_n / (pair.thread_m * pair.thread_n)
         return threads * (pair.thread_m + pair.thread_n) / 2 * pair.a_bytes
-    if machine.array:  # a systolic array is handed both tiles once
+    if machine.systolic:  # a systolic array is handed both tiles once
         return (pair.block_m + pair.block_n) * pair.a_bytes
-    if machine.wide:  # A's rows once, B's columns once for each 64 rows
+    if machine.warpgroups:  # A's rows once, B's columns once for each 64 rows
         return (large + small * math.ceil(large / 64)) * pair.a_bytes
     across, down = math.ceil(pair.block_n / 64), math.ceil(pair.block_m / 64)
     return (pair.block_m * across + pair.block_n * down) * pair.a_bytes

@@ -7,7 +7,7 @@ import pytest
 
 from gemmlab import Gemm
 from gemmlab.model import lower_bounds
-from gemmlab.model.bounds import ideal_intensity, three_tile_elements, tight_elements
+from gemmlab.model.bounds import three_tile_elements, tight_elements
 
 CUBE = Gemm(8192, 8192, 8192, "float16")
 
@@ -86,15 +86,6 @@ def test_nothing_goes_below_zero_where_all_fits():
 def test_bounds_follow_the_work_of_the_structure(structure):
     problem = Gemm(4096, 4096, 4096, structure=structure)
     assert lower_bounds(problem, 1e6)["hong_kung"] == 4 * three_tile_elements(problem.multiply_adds, 250_000)
-
-
-def test_ideal_intensity():
-    for n in (64, 1000, 4096):
-        assert ideal_intensity(n, 4) == pytest.approx(n / 6, rel=1e-12)
-        assert ideal_intensity(n, 2) == pytest.approx(n / 3, rel=1e-12)
-        problem = Gemm(n, n, n, "float16")
-        assert problem.flop / problem.compulsory_bytes == pytest.approx(ideal_intensity(n, 2), rel=1e-12)
-    assert round(ideal_intensity(4096, 4)) == 683
 
 
 def test_what_is_reachable_grows_as_the_root_of_the_memory():

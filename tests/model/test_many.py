@@ -6,7 +6,7 @@ import pytest
 from gemmlab.chips import load
 from gemmlab.kernels import get
 from gemmlab.model import Outlook, predict_many
-from gemmlab.model.one import pairs_of_kernel
+from gemmlab.model.kernel_pairs import pairs_of_kernel
 from gemmlab.model.time import times
 from gemmlab.problem import Gemm
 from gemmlab.record import GemmlabError

@@ -40,7 +40,7 @@ class TestDramCounters:
 
     def test_the_half_that_no_fit_saw(self):
         rows = own_rows("dram_counters_h200.json")
-        held_out = [row for row in rows if fit_traffic.half_of(row, rows) == 1]
+        held_out = fit_traffic.held_out_of(rows)
         assert len(held_out) >= 30
         summary = fit_traffic.summary(held_out, self.predict(held_out))
         assert summary["reads_median_error"] <= 0.05
@@ -51,6 +51,12 @@ class TestDramCounters:
         assert summary["band_median_ratio"] <= 1.6
         kept = result("fit_traffic_h200.json")["held_out_half"]
         assert summary["reads_median_error"] == pytest.approx(kept["reads_median_error"], abs=2e-3)
+
+    def test_no_shape_that_is_held_out_was_shown_to_the_choice(self):
+        rows = own_rows("dram_counters_h200.json")
+        fitted = [row for row in rows if fit_traffic.half_of(row, rows) == 0]
+        shown = fit_time.shapes_of(fitted) | fit_time.shapes_of(shared_rows("l2_raster_counters.json"))
+        assert not shown & fit_time.shapes_of(fit_traffic.held_out_of(rows))
 
     def test_halves_are_split_by_shape(self):
         rows = own_rows("dram_counters_h200.json")
@@ -85,7 +91,8 @@ class TestVendorLibrary:
         assert sheet["median_error"] <= 0.20
 
     def test_readings_of_shapes_that_no_fit_saw(self):
-        rows = fit_time.usable(own_rows("vendor_library_h200.json"))
+        fitted, _ = fit_time.launched_rows()
+        rows = fit_time.without_shapes_of(fit_time.usable(own_rows("vendor_library_h200.json")), fitted)
         found = fit_time.summary(rows, fit_time.predictions(rows, h200_constants()))
         assert found["rows"] >= 100
         assert found["median_error"] <= 0.07

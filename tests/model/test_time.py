@@ -7,9 +7,10 @@ import pytest
 
 from gemmlab.chips import load
 from gemmlab.model.constants import constants_of
-from gemmlab.model.pairs import Pairs, machine_of
-from gemmlab.model.time import ALL, Effects, closed_reads, times
-from gemmlab.model.waterfall import NOTHING
+from gemmlab.model.effects import ALL, NOTHING, Effects
+from gemmlab.model.machine import machine_of
+from gemmlab.model.pairs import Pairs
+from gemmlab.model.time import closed_reads, times
 from model import plain_time
 
 CHIPS = ("h200-sxm", "h100-sxm", "a100-pcie-80gb", "v100-sxm2-16gb", "rtx-4090", "b200-sxm", "mi300x", "tpu-v5p", "m1")
@@ -34,7 +35,7 @@ def random_pair(rng):
         cluster_m=rng.choice((1, 1, 2)),
         cluster_n=rng.choice((1, 1, 2)),
         resident=rng.choice((1, 1, 2, 5)),
-        vector=rng.choice((1.0, 2.0, 4.0, 16 / size, 16 / size, np.inf)),
+        load_elements=rng.choice((1.0, 2.0, 4.0, 16 / size, 16 / size, np.inf)),
         a_bytes=size,
         b_bytes=rng.choice((size, 1)),
         d_bytes=rng.choice((2, 4)),

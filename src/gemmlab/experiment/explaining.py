@@ -38,17 +38,9 @@ def explain(
     counted = count(problem, kernel)
     outlook = Outlook(problem, chip, kernel)
     prediction = predict(outlook, counted)
-    measurement = None
-    if measured_time_s is not None:
-        measurement = Measurement(
-            backend="reported",
-            time_s=measured_time_s,
-            flop_per_s=counted.flop / measured_time_s,
-            fraction_of_limit=limit_s(chip, counted, prediction) / measured_time_s,
-        )
     given = None
     if advice:
-        from gemmlab.model.advice import advise
+        from gemmlab.model.advice import advise  # not loaded where nobody asks for it
 
         given = advise(outlook, chosen=chosen, measured_time_s=measured_time_s)
     return Record(
@@ -57,8 +49,18 @@ def explain(
         kernel=kernel_section(kernel, problem),
         count=counted,
         prediction=prediction,
-        measurement=measurement,
+        measurement=reported(chip, counted, prediction, measured_time_s) if measured_time_s is not None else None,
         advice=given,
+    )
+
+
+def reported(chip: Chip, counted: Count, prediction: Prediction, measured_time_s: float) -> Measurement:
+    """The Record's `measurement` of a time, in seconds, that the user saw elsewhere."""
+    return Measurement(
+        backend="reported",
+        time_s=measured_time_s,
+        flop_per_s=counted.flop / measured_time_s,
+        fraction_of_limit=limit_s(chip, counted, prediction) / measured_time_s,
     )
 
 

@@ -7,10 +7,7 @@ from math import sqrt
 from gemmlab.formats import bits_of
 from gemmlab.problem import Gemm
 
-
-def compulsory_bytes(problem: Gemm) -> float:
-    """Every operand read once and the result written once."""
-    return float(problem.compulsory_bytes)
+LEAST_ELEMENTS = 3.0  # of fast memory: one of A, B and C each, without which nothing can be multiplied
 
 
 def tight_elements(multiply_adds: float, fast_elements: float) -> float:
@@ -32,23 +29,15 @@ def three_tile_elements(multiply_adds: float, fast_elements: float) -> float:
 def lower_bounds(problem: Gemm, fast_bytes: float) -> dict[str, float]:
     """Bytes that any algorithm doing all m*n*k products moves past a memory of `fast_bytes`; not Strassen's.
 
-    `compulsory`, `tight` (with the leading term attained by a schedule that keeps the result's tile), and
-    `hong_kung`, the three-tile schedule's traffic, which is attained and within sqrt(3) of the leading term. Elements
-    have A's size.
+    `compulsory`: every operand read once and the result written once. `tight`: its leading term is attained by a
+    schedule that keeps the result's tile. `hong_kung`: what the three-tile schedule moves, which is attained and within
+    sqrt(3) of the leading term; it bounds that schedule alone. Elements have A's size.
     """
     size = bits_of(problem.a_format) / 8
-    elements = max(3.0, fast_bytes / size)
+    elements = max(LEAST_ELEMENTS, fast_bytes / size)
     work = float(problem.multiply_adds)
     return {
-        "compulsory": compulsory_bytes(problem),
+        "compulsory": float(problem.compulsory_bytes),
         "tight": tight_elements(work, elements) * size,
         "hong_kung": three_tile_elements(work, elements) * size,
     }
-
-
-def ideal_intensity(side: int, element_bytes: float) -> float:
-    """FLOP a byte of a square GEMM whose three matrices move once: n / (1.5 * element size) = n/6 for float32.
-
-    Reads of A and B and the write of C: 2n^3 FLOP over 3n^2 elements.
-    """
-    return 2 * side**3 / (3 * side**2 * element_bytes)

@@ -11,19 +11,23 @@ from gemmlab.chips import Chip
 from gemmlab.formats import bits_of
 from gemmlab.kernels.catalogue import micro_tile
 from gemmlab.model.constants import Constants
-from gemmlab.model.pairs import Machine, Pairs, machine_of, pairs_of
-from gemmlab.model.road import vector_elements
-from gemmlab.model.time import ALL, Effects, Times, times
+from gemmlab.model.effects import ALL, Effects
+from gemmlab.model.machine import Machine, machine_of
+from gemmlab.model.pairs import Pairs, pairs_of
+from gemmlab.model.road import load_elements
+from gemmlab.model.time import times
 from gemmlab.problem import Gemm
 
-SIDES_M = (16, 32, 64, 128, 192, 256)
-SIDES_N = (16, 32, 64, 128, 192, 256)
+SIDES = (16, 32, 64, 128, 192, 256)  # of tiles: powers of two, and 192, which vendors' kernels have too
 SPLITS = (1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128)
 LARGEST_TILE = 128 * 256  # float32 accumulators of one program: half of an SM's registers
-SMALLEST_LONG_SIDE = 64
-SMALLEST_VECTOR_SIDE = 32
-VECTOR_WARPS = 8
+SMALLEST_LONG_SIDE = 64  # one warpgroup's rows; skinnier tiles leave an instruction's side empty
+SMALLEST_VECTOR_SIDE = 32  # of ordinary kernels: cuBLAS's smallest SGEMM tile is 32x32
+VECTOR_WARPS = 8  # of ordinary kernels: 256 threads
+VECTOR_STEP = 8  # elements of k a step of ordinary kernels
 STEP_BYTES = 128  # of k a step: one swizzled row of shared memory
+PAIRED_SIDE = 128  # of the smallest tile that pairs of programs share by multicast
+NEARLY_EQUAL = 1.002  # candidates within a fifth of a percent of the fastest are equal: far below the model's error
 
 
 class Tiling(NamedTuple):
@@ -36,8 +40,8 @@ class Tiling(NamedTuple):
 
 TILINGS = tuple(
     Tiling(block_m, block_n, split)
-    for block_m in SIDES_M
-    for block_n in SIDES_N
+    for block_m in SIDES
+    for block_n in SIDES
     if block_m * block_n <= LARGEST_TILE and max(block_m, block_n) >= SMALLEST_LONG_SIDE
     for split in SPLITS
 )
@@ -60,10 +64,10 @@ def offered(problem: Gemm, machine: Machine) -> NDArray[np.bool_]:
 
 
 def candidate_pairs(problem: Gemm, machine: Machine) -> Pairs:
-    """The problem under every candidate tiling."""
+    """The problem, which has no groups, under every candidate tiling, in the order of TILINGS."""
     table = np.array(TILINGS, dtype=np.float64)
     block_m, block_n, split = table.T
-    paired = machine.clusters and not machine.vector
+    paired = (np.minimum(block_m, block_n) >= PAIRED_SIDE) & machine.clusters & (not machine.vector)
     return pairs_of(
         problem.m,
         problem.n,
@@ -75,9 +79,9 @@ def candidate_pairs(problem: Gemm, machine: Machine) -> Pairs:
         d_format=problem.d_format,
         block_k=step_of(problem, machine),
         split_k=split,
-        cluster_m=np.where((block_m >= 128) & (block_n >= 128) & paired, 2.0, 1.0),
+        cluster_m=np.where(paired, 2.0, 1.0),
         batch=problem.batch,
-        vector=vector_elements(problem),
+        load_elements=load_elements(problem),
         thread_m=MICRO_TILES[:, 0],
         thread_n=MICRO_TILES[:, 1],
         work=problem.flop / (2 * problem.m * problem.n * problem.k * problem.batch),
@@ -85,18 +89,16 @@ def candidate_pairs(problem: Gemm, machine: Machine) -> Pairs:
 
 
 def step_of(problem: Gemm, machine: Machine) -> int:
-    """K of one step: 128 bytes for matrix units, 8 elements for ordinary kernels."""
-    return 8 if machine.vector else STEP_BYTES * 8 // bits_of(problem.a_format)
+    """K of one step, in elements: 128 bytes for matrix units, 8 elements for ordinary kernels."""
+    return VECTOR_STEP if machine.vector else STEP_BYTES * 8 // bits_of(problem.a_format)
 
 
 class Best(NamedTuple):
-    """The fastest candidate and its parts."""
+    """The fastest candidate."""
 
     tiling: Tiling
     time_s: float
     unsplit_s: float  #: of the fastest candidate that leaves k whole
-    times: Times  #: of all candidates
-    position: int  #: among TILINGS
 
 
 def best_tiling(problem: Gemm, chip: Chip, constants: Constants, effects: Effects = ALL) -> Best:
@@ -105,9 +107,9 @@ def best_tiling(problem: Gemm, chip: Chip, constants: Constants, effects: Effect
     Raises GemmlabError where the chip does not compute in the problem's format.
     """
     machine = machine_of(chip, problem.a_format)
-    found = times(candidate_pairs(problem, machine), machine, constants, effects)
-    total = np.where(offered(problem, machine), found.total, np.inf)
-    near = np.flatnonzero(total <= total.min() * 1.002)
+    seconds = times(candidate_pairs(problem, machine), machine, constants, effects).total
+    total = np.where(offered(problem, machine), seconds, np.inf)
+    near = np.flatnonzero(total <= total.min() * NEARLY_EQUAL)
     index = int(min(near, key=lambda i: (TILINGS[i].split_k, -TILINGS[i].block_m * TILINGS[i].block_n)))
     whole = min(float(total[i]) for i, tiling in enumerate(TILINGS) if tiling.split_k == 1)
-    return Best(TILINGS[index], float(found.total[index]), whole, found, index)
+    return Best(TILINGS[index], float(seconds[index]), whole)

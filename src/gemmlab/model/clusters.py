@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gemmlab.chips import Chip
 
-#: SMs of each GPC. H100 and H200 parts differ from card to card; this split of 132 gives what CUTLASS issue 1921 saw:
-#: 112 SMs in clusters of 8, 120 in clusters of 4
+#: SMs of each GPC, by architecture. H100 and H200 parts differ from card to card; this split of 132 gives what CUTLASS
+#: issue 1921 saw: 112 SMs in clusters of 8, 120 in clusters of 4
 GPCS: dict[str, tuple[int, ...]] = {"hopper": (18, 18, 18, 18, 18, 18, 12, 12)}
 
 

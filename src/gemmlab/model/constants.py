@@ -6,9 +6,15 @@ import msgspec
 
 from gemmlab.chips import Chip
 
+MOST_HELD = 0.95  # of the peak, however short the run: cuBLAS reaches 0.94 of an RTX 4090's, hardly limited by power
+
 
 class Constants(msgspec.Struct, frozen=True, kw_only=True):
-    """What a data sheet cannot say. Shares are of the data sheet's figure."""
+    """What a data sheet cannot say. Shares are of the data sheet's figure.
+
+    The defaults are for chips of which nothing was measured. Where a comment gives public readings or a law of physics,
+    they come from there; the others were chosen in sight of readings of one H200, since no other chip was at hand.
+    """
 
     dram_share: float = 0.90  #: of DRAM bandwidth that streaming reaches: a copy, V100 to H200, 0.85 to 0.93
     dram_per_sm_share: float = 1.6  #: what one SM can draw, times its even share: about 60 % of them saturate DRAM
@@ -18,11 +24,11 @@ class Constants(msgspec.Struct, frozen=True, kw_only=True):
     power_slope: float = 0.27
     unlimited: float = 0.80  #: the same where the chip's power is not known
     burst_gain: float = 1.12  #: how much more short runs hold than long ones
-    vector_sustained: float = 0.80  #: ordinary FMA lanes, issue slots shared with loads
+    vector_sustained: float = 0.80  #: the same on ordinary FMA lanes, which share their issue slots with loads
     sustained: dict[str, float] = {}  #: by format, where measured
     burst: dict[str, float] = {}
-    rest_s: float = 75e-6  #: idle or memory-bound time between launches, as a benchmark's cache flush leaves it
-    clock_gain: float = 0.4  #: how the clock answers to idle time: power goes with about clock**2.5 near the limit
+    rest_s: float = 75e-6  #: idle or memory-bound time between launches: a benchmark flushes caches by writing 256 MB
+    clock_gain: float = 0.4  #: how the clock answers to idle time: power goes with about clock**(1 / 0.4)
     tensor_fill_bytes: float = 96.0  #: of k that a program loses to filling and draining its pipeline
     vector_fill_k: float = 40.0  #: the same for ordinary kernels, in elements of k
     launch_s: float = 4.5e-6  #: from a launch to the first load, and from the last store to the end
@@ -34,7 +40,7 @@ class Constants(msgspec.Struct, frozen=True, kw_only=True):
     overlap_norm: float = 4.0  #: the same between an SM's work and DRAM
     jitter: float = 0.22  #: standard deviation of a 64-wide k-step's time, relative (traffic through L2)
     crowding: float = 0.8  #: added to it where three or more programs, six or more tiles in flight, share an SM
-    l2_ways: int = 32  #: lines of a set of L2
+    l2_ways: int = 32  #: lines of a set of L2, as soft as its edge appears in DRAM counters
 
     def sustained_share(self, format_name: str, vector: bool, flop_per_joule: float | None) -> float:
         """Share of the peak that long runs hold in that format; `flop_per_joule` is the peak over the power limit."""
@@ -47,21 +53,21 @@ class Constants(msgspec.Struct, frozen=True, kw_only=True):
         return 1 / (1 + self.power_slope * flop_per_joule / 1e12)
 
     def burst_share(self, format_name: str, vector: bool, flop_per_joule: float | None) -> float:
-        """Share of the peak that short runs reach in that format."""
+        """Share of the peak that short runs reach in that format, never less than long ones; arguments as above."""
         sustained = self.sustained_share(format_name, vector, flop_per_joule)
-        usual = sustained if vector else min(0.95, self.burst_gain * sustained)
+        usual = sustained if vector else min(MOST_HELD, self.burst_gain * sustained)
         return max(sustained, self.burst.get(format_name, usual))
 
 
 GENERIC = Constants()
 
 
-def constants_of(chip: Chip, *, calibrated: bool = True) -> Constants:
-    """The chip's own constants where its file has a calibration (and `calibrated`), else the generic ones.
+def constants_of(chip: Chip) -> Constants:
+    """The chip's own constants where its file has a calibration, else the generic ones.
 
     A calibration names fields of Constants; `sustained.<format>` and `burst.<format>` go into the tables.
     """
-    if chip.calibration is None or not calibrated:
+    if chip.calibration is None:
         return GENERIC
     fields: dict[str, float | int] = {}
     tables: dict[str, dict[str, float]] = {"sustained": {}, "burst": {}}

@@ -11,9 +11,13 @@ from numpy.typing import NDArray
 
 from gemmlab.model.noise import uniform
 from gemmlab.model.schedule import Events
+from gemmlab.units import ceil_div
 
-TABLE_STEP = 0.01
-TABLE_END = 4.0
+Integers = NDArray[np.int64]
+
+TABLE_STEP = 0.01  # of the capacity: finer than a batch of touches resolves
+TABLE_END = 4.0  # of the capacity: past it one line in 10,000 is left with 4 ways
+SIDES_SEED, COPIES_SEED = 7, 99  # which SMs lie at which partition; which touches find a copy there
 
 
 class Cache(NamedTuple):
@@ -47,17 +51,19 @@ def hit_probability(ways: int) -> NDArray[np.float64]:
     return chances
 
 
-class Halves:
-    """Stack distances in each partition: how many bytes were touched since a piece was touched last.
+class StackDistances:
+    """How many bytes were touched in each partition since a piece was touched last.
 
-    Time is counted in batches of touches. `recent[h, t]` is how many bytes of partition h were touched last in batch
+    Time is counted in batches of touches. `recent[p, t]` is how many bytes of partition p were touched last in batch
     t, so the bytes newer than batch t are the sum behind it: exact LRU at the resolution of a batch, in a few array
-    operations.
+    operations. A key is (where it lies * pieces + piece) * partitions + where it is at home: of each piece the halves
+    that are at home in one partition and in the other have keys of their own, once for each partition that holds them.
     """
 
     def __init__(self, pieces: int, batches: int, cache: Cache) -> None:
         self.last = np.full(cache.partitions * pieces * cache.partitions, -1, dtype=np.int64)
-        self.width = batches + 2
+        self.pieces = pieces
+        self.width = batches + 2  # two empty places behind: what was never touched, batch -1, looks there
         self.recent = np.zeros(cache.partitions * self.width)
         self.partitions = cache.partitions
         self.scale = cache.partitions / cache.capacity_bytes / TABLE_STEP
@@ -68,20 +74,18 @@ class Halves:
         total: NDArray[np.float64] = self.recent.reshape(self.partitions, self.width).cumsum(axis=1).ravel()
         return total
 
-    def lookup(
-        self, half: NDArray[np.int64], key: NDArray[np.int64], newer: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def lookup(self, partition: Integers, key: Integers, newer: NDArray[np.float64]) -> NDArray[np.float64]:
         """Chance of a hit for each key in that partition."""
         last = self.last[key]
-        at = half * self.width + last
-        distance = newer[(half + 1) * self.width - 1] - newer[at] + 0.5 * self.recent[at]
+        at = partition * self.width + last
+        distance = newer[(partition + 1) * self.width - 1] - newer[at] + 0.5 * self.recent[at]
         index = np.minimum(np.maximum(distance * self.scale, 0), len(self.chance) - 1).astype(np.int64)
         return np.where(last >= 0, self.chance[index], 0.0)
 
-    def touch(self, half: NDArray[np.int64], key: NDArray[np.int64], size: NDArray[np.float64], batch: int) -> None:
+    def touch(self, partition: Integers, key: Integers, size: NDArray[np.float64], batch: int) -> None:
         """Make these keys, each at most once, the newest of their partition."""
         last = self.last[key]
-        at = half * self.width
+        at = partition * self.width
         seen = last >= 0
         np.subtract.at(self.recent, (at + last)[seen], size[seen])
         np.add.at(self.recent, at + batch, size)
@@ -89,19 +93,19 @@ class Halves:
 
 
 def dram_misses(events: Events, cache: Cache, batch_size: int) -> Misses:
-    """DRAM reads of the touches, and how much of D stays in L2.
+    """DRAM reads of the touches, `batch_size` of them looked up together, and how much of D stays in L2.
 
     Each piece lies by halves in both partitions. A touch looks into the SM's own partition; what is at home in the
     other one, and has no copy here, is asked for there, and a copy stays here. Stores go home and leave a copy too.
     """
-    parts, pieces = cache.partitions, len(events.bytes)
-    batches = -(-len(events.a) // batch_size)
-    halves = Halves(pieces, batches, cache)
-    side_of_sm = np.argsort(np.argsort(uniform(cache.sms, 7))) % parts
+    parts = cache.partitions
+    batches = ceil_div(len(events.a), batch_size)
+    distances = StackDistances(len(events.bytes), batches, cache)
+    side_of_sm = np.argsort(np.argsort(uniform(cache.sms, SIDES_SEED))) % parts
     side = side_of_sm[events.slot % cache.sms]
     size = events.bytes / parts
-    draws = uniform(2 * batch_size, 99)
-    mark = np.zeros(pieces * parts, dtype=np.int64)
+    draws = uniform(2 * batch_size, COPIES_SEED)
+    mark = np.zeros(len(events.bytes) * parts, dtype=np.int64)
     read = np.zeros(batches)
     for batch in range(batches):
         span = slice(batch * batch_size, (batch + 1) * batch_size)
@@ -111,36 +115,55 @@ def dram_misses(events: Events, cache: Cache, batch_size: int) -> Misses:
         own = np.concatenate([side[span], side[span][loads]])
         pair = piece * parts + own
         mark[pair] = index = np.arange(len(pair))
-        once = mark[pair] == index  # the first of several equal touches in a batch misses, the others hit
+        once = mark[pair] == index  # of several equal touches in a batch one can miss, the others hit
         piece, own = piece[once], own[once]
-        bytes_ = size[piece]
-        loaded = piece < events.first_store
+        touches = Touches(piece, own, size[piece], piece < events.first_store)
         if parts == 1:
-            chance = halves.lookup(own, piece, halves.newer())
-            read[batch] = (bytes_ * (1 - chance))[loaded].sum()
-            halves.touch(own, piece, bytes_, batch)
-            continue
-        far = 1 - own
-        here = (own * pieces + piece) * 2
-        key = np.concatenate([here + own, here + far])
-        both, twice = np.concatenate([own, own]), np.concatenate([bytes_, bytes_])
-        chance = halves.lookup(both, key, halves.newer())
-        at_home, copied = chance[: len(piece)], chance[len(piece) :]
-        halves.touch(both, key, twice, batch)
-        home = (far * pieces + piece) * 2 + far
-        there = np.where(halves.last[home] == batch, 1.0, halves.lookup(far, home, halves.newer()))
-        missed = bytes_ * ((1 - at_home) + (1 - copied) * (1 - there))
-        read[batch] = missed[loaded].sum()
-        asked = (draws[: len(piece)] >= copied) | ~loaded
-        halves.touch(far[asked], home[asked], bytes_[asked], batch)
-    return Misses(float(read.sum()), float(read[batches // 2 :].sum()), kept_dirty(halves, events, size))
+            missed = touches.size * (1 - distances.lookup(own, piece, distances.newer()))
+            distances.touch(own, piece, touches.size, batch)
+        else:
+            missed = missed_in_two(distances, touches, draws, batch)
+        read[batch] = missed[touches.loaded].sum()
+    return Misses(float(read.sum()), float(read[batches // 2 :].sum()), kept_dirty(distances, events, size))
 
 
-def kept_dirty(halves: Halves, events: Events, size: NDArray[np.float64]) -> float:
+class Touches(NamedTuple):
+    """The touches of one batch, equal ones once."""
+
+    piece: Integers
+    own: Integers  #: partition of the SM that touches
+    size: NDArray[np.float64]  #: bytes of the piece in each partition
+    loaded: NDArray[np.bool_]  #: a load, not a store
+
+
+def missed_in_two(
+    distances: StackDistances, touches: Touches, draws: NDArray[np.float64], batch: int
+) -> NDArray[np.float64]:
+    """Bytes that each touch misses, expected, where L2 has two partitions; the pieces become the newest.
+
+    `draws`, one in [0, 1) for each touch, decide which ask the other partition, whose order of age follows from that.
+    """
+    piece, own, size, loaded = touches
+    far = 1 - own
+    here = (own * distances.pieces + piece) * 2
+    key = np.concatenate([here + own, here + far])
+    both, twice = np.concatenate([own, own]), np.concatenate([size, size])
+    chance = distances.lookup(both, key, distances.newer())
+    at_home, copied = chance[: len(piece)], chance[len(piece) :]
+    distances.touch(both, key, twice, batch)
+    home = (far * distances.pieces + piece) * 2 + far
+    there = np.where(distances.last[home] == batch, 1.0, distances.lookup(far, home, distances.newer()))
+    asked = (draws[: len(piece)] >= copied) | ~loaded
+    distances.touch(far[asked], home[asked], size[asked], batch)
+    missed: NDArray[np.float64] = size * ((1 - at_home) + (1 - copied) * (1 - there))
+    return missed
+
+
+def kept_dirty(distances: StackDistances, events: Events, size: NDArray[np.float64]) -> float:
     """Bytes of D that are still at home in L2 after the last touch."""
     stored = np.arange(events.first_store, events.first_store + events.programs)
-    newer, kept, parts = halves.newer(), 0.0, halves.partitions
-    for half in range(parts):
-        key = (half * len(events.bytes) + stored) * parts + half
-        kept += float((size[stored] * halves.lookup(np.full(len(stored), half), key, newer)).sum())
+    newer, kept, parts = distances.newer(), 0.0, distances.partitions
+    for partition in range(parts):
+        key = (partition * distances.pieces + stored) * parts + partition
+        kept += float((size[stored] * distances.lookup(np.full(len(stored), partition), key, newer)).sum())
     return kept

@@ -9,14 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from gemmlab.chips import Chip, load
 from gemmlab.model.constants import constants_of
-from gemmlab.model.pairs import Values, machine_of, pairs_of
+from gemmlab.model.machine import machine_of
+from gemmlab.model.pairs import Values, pairs_of
 from gemmlab.model.time import times
 
 BOUNDS = ("compute", "dram", "launch")
 
 
 class Predictions(NamedTuple):
-    """Arrays of one length, one entry a pair."""
+    """Arrays of one shape, one entry a pair."""
 
     time_s: Values
     dram_read_bytes: Values  #: of A and B
@@ -63,7 +64,7 @@ def predict_many(
         group_m=group_m,
         cluster_m=cluster_m,
         batch=batch,
-        vector=vector,
+        load_elements=vector,
     )
     constants = constants_of(chip)
     found = times(pairs, machine, constants)

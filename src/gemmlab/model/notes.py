@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gemmlab.chips import Chip
 from gemmlab.kernels import Kernel
+from gemmlab.model.machine import Machine
 from gemmlab.model.occupancy import Occupancy
-from gemmlab.model.pairs import Machine
 from gemmlab.problem import Gemm
 
 PARTITIONED = (

@@ -16,6 +16,8 @@ RESERVED_SHARED_BYTES = 1024  # CUDA keeps 1 KiB of each program's shared memory
 RESERVING = ("ampere", "ada", "hopper", "blackwell")
 SHORTEST_STEP = 8  # elements of k below which a smaller tile is the better remedy
 REGISTER_UNIT = 256  # registers are handed to a warp in pieces of 256
+THREAD_REGISTER_UNIT = 8  # and so to a thread of its 32 in pieces of 8
+UNLIMITED = 1 << 20  # programs, where a resource is not used at all
 
 
 class Occupancy(NamedTuple):
@@ -25,12 +27,6 @@ class Occupancy(NamedTuple):
     limit: str  #: what a further program would exceed: registers, shared memory, warps, programs
     registers: int  #: of one thread, as the compiler would give them
     spilled: int  #: registers of one thread that do not fit and go to local memory
-    warps: int
-
-
-def warps_of(kernel: Kernel) -> int:
-    """Warps of one program."""
-    return kernel.warps or max(1, ceil_div(kernel.threads, 32))
 
 
 def occupancy(problem: Gemm, chip: Chip, kernel: Kernel) -> Occupancy:
@@ -44,21 +40,22 @@ def occupancy(problem: Gemm, chip: Chip, kernel: Kernel) -> Occupancy:
     limits = chip.limits
     needed = registers_of(kernel, problem)
     if limits is None:
-        return Occupancy(1, "one program a core", needed, 0, warps_of(kernel))
+        return Occupancy(1, "one program a core", needed, 0)
     require_fit(problem, chip, kernel)
     warps = ceil_div(kernel.threads, limits.warp_size)  # 64 threads on AMD's chips
-    given = min(needed, int(limits.registers_per_thread))
-    given = min(given, int(limits.registers_per_sm) // (warps * limits.warp_size) // 8 * 8)
+    even_share = int(limits.registers_per_sm) // (warps * limits.warp_size)
+    whole_units = even_share // THREAD_REGISTER_UNIT * THREAD_REGISTER_UNIT
+    given = min(needed, int(limits.registers_per_thread), whole_units)
     shared = shared_bytes_of(kernel, problem)
     held = shared + RESERVED_SHARED_BYTES if chip.architecture in RESERVING else shared
     fits = {
         "registers": int(limits.registers_per_sm) // (round_up(given * limits.warp_size, REGISTER_UNIT) * warps),
-        "shared memory": int(limits.shared_bytes_per_sm) // held if shared else 1 << 20,
+        "shared memory": int(limits.shared_bytes_per_sm) // held if shared else UNLIMITED,
         "warps": int(limits.warps_per_sm) // warps,
         "programs": int(limits.programs_per_sm),
     }
     limit = min(fits, key=lambda name: fits[name])
-    return Occupancy(max(1, fits[limit]), limit, given, needed - given, warps)
+    return Occupancy(max(1, fits[limit]), limit, given, needed - given)
 
 
 def require_fit(problem: Gemm, chip: Chip, kernel: Kernel) -> None:

@@ -1,19 +1,19 @@
-"""One problem, chip and kernel, and everything predicted of them, worked out when it is asked for."""
+"""All that is predicted of one problem on one chip by one kernel, each figure worked out when it is first asked for."""
 
 from __future__ import annotations
 
 from functools import cached_property
 
-import numpy as np
-
 from gemmlab.chips import Chip
 from gemmlab.formats import bits_of
 from gemmlab.kernels import Kernel
 from gemmlab.model.constants import Constants, constants_of
+from gemmlab.model.effects import ALL, Effects
+from gemmlab.model.kernel_pairs import pairs_of_kernel
+from gemmlab.model.machine import Machine, machine_for
 from gemmlab.model.occupancy import Occupancy, occupancy
-from gemmlab.model.one import pairs_of_kernel
-from gemmlab.model.pairs import Machine, Pairs, machine_for
-from gemmlab.model.time import ALL, Effects, Times, times
+from gemmlab.model.pairs import Pairs, Values
+from gemmlab.model.time import Times, times
 from gemmlab.model.traffic import DramTraffic, dram_traffic
 from gemmlab.model.waterfall import waterfall
 from gemmlab.problem import Gemm
@@ -23,7 +23,10 @@ LOCAL_BYTES = 8  # a spilled register is written and read once in the main loop,
 
 
 class Outlook:
-    """Everything predicted of one problem, chip and kernel, worked out when asked for."""
+    """Everything predicted of one problem, chip and kernel; figures raise GemmlabError where the kernel cannot run.
+
+    `constants` are the chip's own where left out. `traffic`, where given, is taken instead of a predicted one.
+    """
 
     def __init__(
         self,
@@ -39,7 +42,7 @@ class Outlook:
 
     @cached_property
     def held(self) -> Occupancy:
-        """Programs on one SM."""
+        """Programs on one SM, and what stops the next."""
         return occupancy(self.problem, self.chip, self.kernel)
 
     @cached_property
@@ -49,12 +52,12 @@ class Outlook:
 
     @cached_property
     def pairs(self) -> Pairs:
-        """The kernel's members."""
+        """The members of the problem under the kernel, as arrays."""
         return pairs_of_kernel(self.problem, self.kernel, self.machine, self.held.programs)
 
     @cached_property
     def traffic(self) -> DramTraffic:
-        """DRAM bytes."""
+        """DRAM bytes, as given or as predicted."""
         if self.given_traffic is not None:
             return self.given_traffic
         return dram_traffic(self.problem, self.chip, self.kernel, self.held, self.constants)
@@ -66,11 +69,12 @@ class Outlook:
         return times(self.pairs, self.machine, self.constants, effects, dram_reads=reads, together=True)
 
     @cached_property
-    def reads_shares(self) -> np.ndarray:
+    def reads_shares(self) -> Values:
         """How the reads divide among members: by their bytes of A and B."""
         pairs = self.pairs
         bytes_ = pairs.batch * (pairs.m * pairs.k * pairs.a_bytes + pairs.k * pairs.n * pairs.b_bytes)
-        return np.asarray(bytes_ / bytes_.sum())
+        shares: Values = bytes_ / bytes_.sum()
+        return shares
 
     @cached_property
     def spill_factor(self) -> float:
@@ -83,7 +87,7 @@ class Outlook:
         return 1.0 + spilled / step
 
     def seconds(self, effects: Effects = ALL) -> float:
-        """Predicted time under some effects."""
+        """Predicted seconds under some effects."""
         found = float(self.times(effects).total[0])
         return found * self.spill_factor if effects.feeding else found
 

@@ -11,6 +11,10 @@ from gemmlab.problem import Gemm
 from gemmlab.record import Count, LevelPrediction, Prediction
 from gemmlab.units import ceil_div
 
+SECTOR_BYTES = 32  # what L2 and DRAM move at least
+MOSTLY = 0.5  # of the predicted time: a cause that takes more is what bounds the kernel
+ALIGNMENT_DECIDES = 0.4  # less, since of all causes this is the one that its user can remove
+
 
 def predict(outlook: Outlook, counted: Count) -> Prediction:
     """The Record's `prediction`: what the kernel's traffic, limits and time will be.
@@ -50,22 +54,10 @@ def predict(outlook: Outlook, counted: Count) -> Prediction:
 
 def level_predictions(outlook: Outlook, counted: Count) -> tuple[LevelPrediction, ...]:
     """Each level's bytes and time at its data sheet's bandwidth, from DRAM inwards."""
-    problem, kernel = outlook.problem, outlook.kernel
-    loads = float(counted.sectors_requested * 32)
-    if kernel.family == "naive":  # L1 keeps what a program reads again; L2 sees its rows and columns once
-        loads = float(sum(program_rows(member, kernel) for member in problem.members))
-    elif outlook.machine.clusters and kernel.cluster_m * kernel.cluster_n > 1:
-        loads *= cluster_share(kernel)
-    size = bits_of(problem.a_format) / 8
-    carried = {
-        "dram": outlook.traffic.total,
-        "l2": loads + counted.global_store_bytes,
-        "shared": float(counted.shared_load_bytes + counted.shared_store_bytes),
-        "register": counted.register_load_elements * size,
-    }
+    carried = carried_bytes(outlook, counted)
     found = []
     # warps and their registers mean nothing on a systolic array, whose memory hands a tile over once
-    inner = ("shared", "register") if outlook.machine.array else ()
+    inner = ("shared", "register") if outlook.machine.systolic else ()
     for level in outlook.chip.levels:
         if level.name in inner:
             continue
@@ -84,13 +76,29 @@ def level_predictions(outlook: Outlook, counted: Count) -> tuple[LevelPrediction
     return tuple(found)
 
 
+def carried_bytes(outlook: Outlook, counted: Count) -> dict[str, float]:
+    """Bytes that each level carries, by its name: DRAM's as predicted, the others' as counted."""
+    problem, kernel = outlook.problem, outlook.kernel
+    loads = float(counted.sectors_requested * SECTOR_BYTES)
+    if kernel.family == "naive":  # L1 keeps what a program reads again; L2 sees its rows and columns once
+        loads = float(sum(program_rows(member, kernel) for member in problem.members))
+    elif outlook.machine.clusters and kernel.cluster_m * kernel.cluster_n > 1:
+        loads *= cluster_share(kernel)
+    size = bits_of(problem.a_format) / 8
+    return {
+        "dram": outlook.traffic.total,
+        "l2": loads + counted.global_store_bytes,
+        "shared": float(counted.shared_load_bytes + counted.shared_store_bytes),
+        "register": counted.register_load_elements * size,
+    }
+
+
 def program_rows(member: Gemm, kernel: Kernel) -> int:
     """Bytes of the rows of A and columns of B that all programs read, each program its own once."""
     across, down = ceil_div(member.n, kernel.block_n), ceil_div(member.m, kernel.block_m)
-    bits = member.m * member.k * across * bits_of(member.a_format) + member.k * member.n * down * bits_of(
-        member.b_format
-    )
-    return member.batch * bits // 8
+    a_bits = member.m * member.k * across * bits_of(member.a_format)
+    b_bits = member.k * member.n * down * bits_of(member.b_format)
+    return member.batch * (a_bits + b_bits) // 8
 
 
 def cluster_share(kernel: Kernel) -> float:
@@ -102,11 +110,11 @@ def cluster_share(kernel: Kernel) -> float:
 def bound_of(outlook: Outlook, compute: float, levels: tuple[LevelPrediction, ...]) -> str:
     """What limits the kernel: the longest of arithmetic and each level, unless a cause outside them takes most time."""
     share = {term.cause: term.time_s / outlook.time_s for term in outlook.terms}
-    if share.get("alignment", 0.0) > 0.4:
+    if share.get("alignment", 0.0) > ALIGNMENT_DECIDES:
         return "alignment"
-    if share.get("idle in the last wave", 0.0) + share.get("ragged tiles", 0.0) > 0.5:
+    if share.get("idle in the last wave", 0.0) + share.get("ragged tiles", 0.0) > MOSTLY:
         return "latency"
-    if outlook.kernel.family == "naive" and share.get("feeding the arithmetic", 0.0) > 0.5:
+    if outlook.kernel.family == "naive" and share.get("feeding the arithmetic", 0.0) > MOSTLY:
         return "loads"  # L1 takes so many requests a clock, and it is no level of the chip's file
     found = {level.name: level.time_s for level in levels if level.name != "register"} | {"compute": compute}
     found["launch"] = outlook.constants.launch_s

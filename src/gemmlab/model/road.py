@@ -8,7 +8,8 @@ from typing import NamedTuple
 from gemmlab.formats import bits_of
 from gemmlab.problem import Gemm
 
-ROAD_BITS = 128
+ROAD_BITS = 128  # what one thread loads at most, and what TMA and cp.async ask of addresses
+ROAD_BYTES = ROAD_BITS / 8
 
 
 class Road(NamedTuple):
@@ -16,8 +17,6 @@ class Road(NamedTuple):
 
     operand: str  #: A, B or D
     bits: int  #: every row starts at a multiple of this many bits, at most 128
-    stride: int  #: elements between rows
-    offset_bytes: int
 
     @property
     def fast(self) -> bool:
@@ -40,11 +39,11 @@ def roads(problem: Gemm) -> tuple[Road, ...]:
     for operand, name, stride, rows, offset in table:
         many = rows > 1 or problem.batch > 1 or bool(problem.groups)
         step = stride * bits_of(name) if many else 0
-        found.append(Road(operand, gcd(step, offset * 8, ROAD_BITS), stride, offset))
+        found.append(Road(operand, gcd(step, offset * 8, ROAD_BITS)))
     return tuple(found)
 
 
-def vector_elements(problem: Gemm) -> float:
+def load_elements(problem: Gemm) -> float:
     """Elements of A that one load can take along the worst of the three operands; 16 bytes' worth on the fast road."""
     worst = min(road.bits for road in roads(problem))
     return max(1.0, worst / bits_of(problem.a_format))

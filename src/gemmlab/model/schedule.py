@@ -9,9 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gemmlab.model.noise import uniform
+from gemmlab.units import ceil_div
 
 JITTER_STEP = 64  # k of the step that the jitter is given for
 STORE_STEPS = 1.0  # a program's store of its tile takes about as long as one such step
+SHORTEST = 0.05  # of a step's mean time: no noise makes one take less
+STAGGER = 1e-6  # steps between the starts of two slots, so that launch order decides among equals
 
 
 class Grid(NamedTuple):
@@ -34,12 +37,12 @@ class Grid(NamedTuple):
     @property
     def tiles_m(self) -> int:
         """Tiles down the result."""
-        return -(-self.m // self.block_m)
+        return ceil_div(self.m, self.block_m)
 
     @property
     def tiles_n(self) -> int:
         """Tiles across the result."""
-        return -(-self.n // self.block_n)
+        return ceil_div(self.n, self.block_n)
 
     @property
     def programs(self) -> int:
@@ -59,14 +62,17 @@ class Events(NamedTuple):
 
 
 def steps_of(grid: Grid, active: int, fine: float, at_least: int) -> int:
-    """k-steps to walk a program in: enough that one round of the active programs' pieces is a small part of L2."""
+    """k-steps to walk a program in, `at_least` so many unless k has fewer.
+
+    Enough that one round of pieces, one for each panel of the `active` programs, takes no more than `fine` bytes.
+    """
     sides = [(grid.tiles_m, grid.block_m * grid.a_bytes), (grid.tiles_n, grid.block_n * grid.b_bytes)]
     (down, row), (across, column) = reversed(sides) if grid.raster == "m" else sides
-    rows = min(down, max(min(grid.group_m, down), -(-active // across)))
-    columns = min(across, -(-active // rows))
+    rows = min(down, max(min(grid.group_m, down), ceil_div(active, across)))
+    columns = min(across, ceil_div(active, rows))
     panel = (rows * row + columns * column) * grid.k
     steps = max(at_least, -int(-panel // fine))
-    return int(min(steps, max(1, -(-grid.k // max(grid.block_k, 1)))))
+    return int(min(steps, max(1, ceil_div(grid.k, max(grid.block_k, 1)))))
 
 
 def tile_order(grid: Grid, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -86,18 +92,18 @@ def tile_order(grid: Grid, count: int) -> tuple[NDArray[np.int64], NDArray[np.in
 
 
 def walk(grid: Grid, slots: int, steps: int, jitter: float, programs: int, seed: int = 1) -> Events:
-    """The touches of the first `programs` programs, `slots` of them resident, in order of time.
+    """The touches of the first `programs` programs, `slots` of them resident, `steps` k-steps each, in order of time.
 
     `jitter` is the standard deviation of one 64-wide k-step's time, relative to it: exponential noise, so that some
     steps are late and few are early. Time has no unit.
     """
-    k = -(-grid.k // grid.split_k)
-    width = max(1, -(-k // steps))
-    steps = -(-k // width)
+    k = ceil_div(grid.k, grid.split_k)
+    width = max(1, ceil_div(k, steps))
+    steps = ceil_div(k, width)
     widths = np.minimum(width, k - np.arange(steps) * width).astype(np.float64)
-    fine = widths / JITTER_STEP
+    mean = widths / JITTER_STEP
     noise = -np.log1p(-uniform(programs * steps, seed).reshape(programs, steps)) - 1
-    spent = np.maximum(fine + jitter * np.sqrt(fine) * noise, 0.05 * fine).cumsum(axis=1)
+    spent = np.maximum(mean + jitter * np.sqrt(mean) * noise, SHORTEST * mean).cumsum(axis=1)
     start, slot = first_free_slot((spent[:, -1] + STORE_STEPS).tolist(), slots)
 
     row, column, member = tile_order(grid, programs)
@@ -128,7 +134,7 @@ def walk(grid: Grid, slots: int, steps: int, jitter: float, programs: int, seed:
 
 def first_free_slot(durations: list[float], slots: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Start time and slot of each program, given in launch order."""
-    heap = [(slot * 1e-6, slot) for slot in range(min(slots, len(durations)))]
+    heap = [(slot * STAGGER, slot) for slot in range(min(slots, len(durations)))]
     start, where = [0.0] * len(durations), [0] * len(durations)
     for index, duration in enumerate(durations):
         free, slot = heap[0]

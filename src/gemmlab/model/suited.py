@@ -7,20 +7,24 @@ from typing import Any
 from gemmlab.chips import Chip
 from gemmlab.kernels import Kernel, get
 from gemmlab.kernels.catalogue import widest_instruction
-from gemmlab.model.candidates import VECTOR_WARPS, Tiling, best_tiling, step_of
+from gemmlab.model.candidates import PAIRED_SIDE, VECTOR_WARPS, Tiling, best_tiling, step_of
 from gemmlab.model.constants import Constants, constants_of
+from gemmlab.model.machine import Machine, machine_of
 from gemmlab.model.occupancy import excess
-from gemmlab.model.pairs import Machine, machine_of
 from gemmlab.problem import Gemm
 from gemmlab.record import GemmlabError
 
+WARPGROUP_ROWS = 64  # of one wgmma
 GROUP_M = 8  # rows of tiles that are walked together: robust against drift, never far from the best
-MOST_STAGES = 4
-PAIRED_SIDE = 128  # of the smallest tile that pairs of programs share by multicast
+MOST_STAGES = 4  # tiles in flight that hide DRAM's latency behind arithmetic; more only take room
+KEPT = ("stages", "split_k", "raster", "group_m", "cluster_m", "cluster_n", "persistent", "registers", "shared_bytes")
 
 
 def suited(problem: Gemm, chip: Chip, default: Kernel, constants: Constants | None = None) -> Kernel:
-    """The family of `default` with the best candidate tiling for this problem on this chip."""
+    """The family of `default` with the best candidate tiling for this problem on this chip.
+
+    Raises GemmlabError where the chip computes neither in the problem's format nor in a wider one.
+    """
     machine = machine_of(chip, problem.a_format)
     best = best_tiling(typical(problem), chip, constants or constants_of(chip))
     return with_tiling(problem, chip, machine, default, best.tiling)
@@ -37,18 +41,14 @@ def on_chip(kernel: Kernel, problem: Gemm, chip: Chip) -> Kernel:
     A tile that no warpgroup can share stays with warp-wide instructions.
     """
     machine = machine_of(chip, problem.a_format)
-    if kernel.family != "tensor" or kernel.tiles_from == "shared" or not machine.wide or machine.vector:
+    if kernel.family != "tensor" or kernel.tiles_from == "shared" or not machine.warpgroups or machine.vector:
         return kernel
-    kept = {
-        name: getattr(kernel, name)
-        for name in ("stages", "split_k", "raster", "group_m", "cluster_m", "cluster_n", "persistent", "registers")
-    }
     tile = (kernel.block_m, kernel.block_n, kernel.block_k)
-    feed = {**kept, "shared_bytes": kernel.shared_bytes, "warps": kernel.warps, "tiles_from": "shared"}
-    for parts in (1, 2):
-        columns = widest_instruction(kernel.block_n // parts)
+    feed = {name: getattr(kernel, name) for name in KEPT} | {"warps": kernel.warps, "tiles_from": "shared"}
+    for parts in (1, 2):  # warpgroups stand below one another, or side by side where the tile has too few rows
+        mma = (WARPGROUP_ROWS, widest_instruction(kernel.block_n // parts), kernel.mma[2])
         try:
-            return get(kernel.name, problem=problem, tile=tile, mma=(64, columns, kernel.mma[2]), **feed)
+            return get(kernel.name, problem=problem, tile=tile, mma=mma, **feed)
         except GemmlabError:
             continue
     return kernel
@@ -65,7 +65,7 @@ def with_tiling(problem: Gemm, chip: Chip, machine: Machine, default: Kernel, ti
     tensor = default.family == "tensor"
     settings: dict[str, Any] = {"split_k": tiling.split_k, "group_m": GROUP_M, "persistent": tensor}
     feeds = [settings] if tensor else [{**settings, "warps": VECTOR_WARPS}, settings]
-    if tensor and machine.wide:
+    if tensor and machine.warpgroups:
         paired = machine.clusters and min(tiling.block_m, tiling.block_n) >= PAIRED_SIDE
         feeds.insert(0, {**settings, "tiles_from": "shared", "cluster_m": 2 if paired else 1, "persistent": True})
     for feed in feeds:

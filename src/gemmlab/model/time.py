@@ -1,7 +1,4 @@
-"""Time of many pairs at once: an SM's work, DRAM, the power limit, and what surrounds them.
-
-Every effect can be left out, which is how the waterfall and the advice know what a cause costs.
-"""
+"""Time of many pairs at once: an SM's work, DRAM, the power limit, and what surrounds them."""
 
 from __future__ import annotations
 
@@ -10,40 +7,13 @@ from typing import NamedTuple
 import numpy as np
 
 from gemmlab.model.constants import Constants
-from gemmlab.model.pairs import (
-    L2_BYTES_PER_CLOCK_PER_SM,
-    ROAD_BYTES,
-    SHARED_BYTES_PER_CLOCK,
-    Machine,
-    Pairs,
-    Values,
-)
-from gemmlab.model.wave_traffic import Launch, transposed, wave_reads
+from gemmlab.model.effects import ALL, Effects
+from gemmlab.model.machine import Machine
+from gemmlab.model.pairs import Pairs, Values
+from gemmlab.model.sm_work import p_norm, sm_work
+from gemmlab.model.wave_traffic import launch_of, wave_reads
 
-WARPGROUP_ROWS = 64.0  # of one wgmma: B's tile is read from shared memory once for each 64 rows
-WARP_TILE = 64.0  # mma.sync kernels: each warp reads its own part of both tiles
-BROADCAST = 2.0  # lanes of a warp that read the same word of shared memory are served at once
-SHARP_NORM = 8.0  # of limits that replace each other rather than add: issue, power
-
-
-class Effects(NamedTuple):
-    """What the time includes; all of it by default."""
-
-    padding: bool = True  #: tiles that stick out of the result, k-steps out of k
-    waves: bool = True  #: SMs that idle in the last round
-    feeding: bool = True  #: tiles too small for L2 or shared memory to feed the arithmetic
-    alignment: bool = True  #: element-wise loads where rows leave multiples of 16 bytes
-    clock: bool = True  #: peak not held: power limit, issue
-    fill: bool = True  #: pipelines filling and draining, once a program
-    traffic: bool = True  #: DRAM bytes read again
-    dram: bool = True  #: DRAM below its data sheet, SMs too few to draw all of it
-    leftovers: bool = True  #: dirty lines that must leave L2 first
-    overlap: bool = True  #: arithmetic and DRAM that do not hide each other wholly
-    reduction: bool = True  #: split-k's second pass
-    launch: bool = True
-
-
-ALL = Effects()
+SHARP_NORM = 8.0  # how sharply the larger of what DRAM and SMs need and what power allows decides: they do not add
 
 
 class Times(NamedTuple):
@@ -54,47 +24,6 @@ class Times(NamedTuple):
     dram: Values
     power: Values  #: the same FLOP at the rate the power limit allows
     reads: Values  #: DRAM bytes read
-    rounds: Values  #: tiles of the busiest SM
-
-
-def cycles_per_k(pairs: Pairs, machine: Machine, constants: Constants, effects: Effects, active: Values) -> Values:
-    """Cycles of one SM for one element of k of one tile."""
-    large = np.maximum(pairs.block_m, pairs.block_n)
-    small = np.minimum(pairs.block_m, pairs.block_n)
-    least = WARPGROUP_ROWS if machine.wide and not machine.vector else 1.0
-    # a matrix instruction has a side that cannot shrink: a skinny tile is turned so that its long side meets it
-    cycles = 2 * np.maximum(large, least) * np.maximum(small, 8.0) / machine.flop_per_clock
-    if not effects.padding:
-        cycles = 2 * pairs.block_m * pairs.block_n / machine.flop_per_clock
-    norm = constants.feed_norm
-    if effects.feeding:
-        loaded = pairs.block_m * pairs.a_bytes / pairs.cluster_n + pairs.block_n * pairs.b_bytes / pairs.cluster_m
-        port = constants.l2_share * machine.l2_bytes_per_s / machine.clock_hz / active
-        l2 = loaded / np.minimum(L2_BYTES_PER_CLOCK_PER_SM, port)
-        shared = np.maximum(shared_cycles(pairs, machine, large, small), pairs.issue)
-        cycles = (cycles**norm + l2**norm + shared**norm) ** (1 / norm)
-        cycles = cycles + pairs.bubble * constants.step_cycles
-    if effects.alignment:
-        slow = pairs.vector * pairs.a_bytes < ROAD_BYTES
-        elements = (pairs.block_m + pairs.block_n) / 32 / pairs.vector
-        scalar = np.where(slow, elements * constants.scalar_cycles, 0.0)
-        # ordinary kernels issue four times as many multiply-adds as loads and hide these wholly; matrix units wait
-        hidden, waited = np.maximum(cycles, scalar), (cycles**SHARP_NORM + scalar**SHARP_NORM) ** (1 / SHARP_NORM)
-        cycles = hidden if machine.vector else waited
-    return cycles
-
-
-def shared_cycles(pairs: Pairs, machine: Machine, large: Values, small: Values) -> Values:
-    """Cycles that shared memory needs to hand one k of both tiles to the arithmetic."""
-    if machine.vector:
-        read = pairs.block_m * pairs.block_n * (1 / pairs.thread_m + 1 / pairs.thread_n) / BROADCAST
-    elif machine.array:
-        read = pairs.block_m + pairs.block_n
-    elif machine.wide:
-        read = large + small * np.ceil(large / WARPGROUP_ROWS)
-    else:
-        read = pairs.block_m * np.ceil(pairs.block_n / WARP_TILE) + pairs.block_n * np.ceil(pairs.block_m / WARP_TILE)
-    return read * pairs.a_bytes / SHARED_BYTES_PER_CLOCK
 
 
 def times(
@@ -105,77 +34,53 @@ def times(
     dram_reads: Values | None = None,
     together: bool = False,
 ) -> Times:
-    """Predicted time of each pair; `dram_reads`, where given, are the bytes read whatever `effects.traffic` says.
+    """Predicted time of each pair, seconds, in arrays of the pairs' shape.
 
-    `together`: all pairs are members of one launch, and the result is one time.
+    `dram_reads`, where given, are the bytes read, whatever `effects.traffic` says. `together`: all pairs are members of
+    one launch, and the result is one time, an array of one.
     """
-    whole = np.ceil(pairs.m / pairs.block_m) * np.ceil(pairs.n / pairs.block_n)
-    tiles = whole if effects.padding else pairs.m * pairs.n / (pairs.block_m * pairs.block_n)
-    launched = whole * pairs.split_k * pairs.batch
+    launched = np.ceil(pairs.m / pairs.block_m) * np.ceil(pairs.n / pairs.block_n) * pairs.split_k * pairs.batch
     if together:
         launched = np.full_like(launched, launched.sum())
-    active = np.minimum(launched, machine.sms)
-    rounds = tiles * pairs.split_k * pairs.batch / machine.sms
-    if effects.waves:
-        rounds = rounds * np.ceil(launched / machine.sms) / (launched / machine.sms)
-    k = pairs.k / pairs.split_k
-    if effects.padding:
-        k = np.ceil(k / pairs.block_k) * pairs.block_k
-    if effects.fill:
-        k = k + (constants.vector_fill_k if machine.vector else constants.tensor_fill_bytes / pairs.a_bytes)
-    sm = pairs.work * rounds * k * cycles_per_k(pairs, machine, constants, effects, active) / machine.clock_hz
-
+    sm, rounds = sm_work(pairs, machine, constants, effects, launched)
     reads = dram_reads
     if reads is None:
         once = pairs.batch * (pairs.m * pairs.k * pairs.a_bytes + pairs.k * pairs.n * pairs.b_bytes)
         reads = closed_reads(pairs, machine) if effects.traffic else once
-    dram = dram_seconds(pairs, machine, constants, effects, reads, active)
+    dram = dram_seconds(pairs, machine, constants, effects, reads, np.minimum(launched, machine.sms))
     flop = 2 * pairs.m * pairs.n * pairs.k * pairs.batch * pairs.work
     if together:
         longest = (sm / rounds).max(keepdims=True)  # of one program: a launch lasts at least as long
         sm, dram, reads, flop, rounds = (value.sum(keepdims=True) for value in (sm, dram, reads, flop, rounds))
         sm = np.maximum(sm, longest * np.minimum(1.0, rounds))
 
-    norm = constants.overlap_norm
-    total = (sm**norm + dram**norm) ** (1 / norm) if effects.overlap else np.maximum(sm, dram)
+    total = p_norm(constants.overlap_norm, sm, dram) if effects.overlap else np.maximum(sm, dram)
     power = flop / machine.peak_flop_per_s
     if effects.clock:
         power = power / held_share(total, machine, constants)
-        total = (total**SHARP_NORM + power**SHARP_NORM) ** (1 / SHARP_NORM)
-    if effects.reduction:
+        total = p_norm(SHARP_NORM, total, power)
+    if effects.reduction:  # partial results are float32: 4 bytes
         partials = np.where(pairs.split_k > 1, 4 * pairs.m * pairs.n * pairs.batch * pairs.split_k, 0.0)
         if together:  # one second pass over the partial results of all members
             partials = partials.sum(keepdims=True)
         total = total + np.where(partials > 0, constants.reduce_s + 2 * partials / machine.l2_bytes_per_s, 0.0)
     if effects.launch:
         total = total + constants.launch_s
-    return Times(total, sm, dram, power, reads, rounds)
+    return Times(total, sm, dram, power, reads)
 
 
 def closed_reads(pairs: Pairs, machine: Machine, raster: str = "n") -> Values:
-    """DRAM bytes read by the closed wave form."""
-    launch = Launch(
-        m=pairs.m,
-        n=pairs.n,
-        k=pairs.k,
-        block_m=pairs.block_m,
-        block_n=pairs.block_n,
-        group_m=pairs.group_m,
-        slots=machine.sms * pairs.resident,
-        a_bytes=pairs.a_bytes,
-        b_bytes=pairs.b_bytes,
-        d_bytes=pairs.d_bytes,
-        split_k=pairs.split_k,
-        batch=pairs.batch,
-    )
-    ordered = transposed(launch) if raster == "m" else launch
-    return wave_reads(ordered, machine.l2_bytes, machine.l2_partitions)
+    """DRAM bytes of A and B read by the closed wave form, programs in the order that `raster` names."""
+    return wave_reads(launch_of(pairs, machine.sms * pairs.resident, raster), machine.l2_bytes, machine.l2_partitions)
 
 
 def dram_seconds(
     pairs: Pairs, machine: Machine, constants: Constants, effects: Effects, reads: Values, active: Values
 ) -> Values:
-    """Time of the DRAM traffic by itself: reads, the result, and what earlier work left dirty in L2."""
+    """Seconds of the DRAM traffic by itself: reads, the result, and what earlier work left dirty in L2.
+
+    `active` is how many SMs have a program at all.
+    """
     moved = reads + pairs.batch * pairs.m * pairs.n * pairs.d_bytes
     whole = machine.dram_bytes_per_s * (constants.dram_share if effects.dram else 1.0)
     drawn = np.minimum(1.0, active / machine.sms * constants.dram_per_sm_share) if effects.dram else 1.0

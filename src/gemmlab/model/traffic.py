@@ -10,12 +10,25 @@ from gemmlab.chips import Chip
 from gemmlab.kernels import Kernel
 from gemmlab.model.constants import Constants
 from gemmlab.model.l2 import Cache
+from gemmlab.model.machine import l2_partitions
 from gemmlab.model.occupancy import Occupancy
 from gemmlab.model.schedule import Grid
-from gemmlab.model.simulation import CALM, COARSE, FINE, USUAL, WILD, grid_of, once, settled, simulate
+from gemmlab.model.simulation import (
+    CALM,
+    COARSE,
+    FINE,
+    USUAL,
+    WILD,
+    drift_of,
+    grid_of,
+    operand_bytes,
+    settled,
+    simulate,
+    stored_bytes,
+)
 from gemmlab.problem import Gemm
 
-FEWEST = 0.9  # of A and B: the little that an earlier kernel may have left in L2
+LEAST_READ = 0.9  # of A and B, whatever an earlier kernel left of them in L2: the least that the band's low end may say
 KEPT_SHARE = 0.03  # of L2 that a long kernel leaves dirty with its own result (H200: 1.9 of 60 MB at 8192^3)
 READING_SPREAD = 0.05  # two readings of one launch differ by up to this (benchmarks/results/dram_counters_h200.json)
 
@@ -27,7 +40,6 @@ class DramTraffic(NamedTuple):
     write: float
     low: float  #: of read + write
     high: float
-    method: str  #: `closed form`, or `simulated` where drift or the capacity's edge decides
 
     @property
     def total(self) -> float:
@@ -38,7 +50,7 @@ class DramTraffic(NamedTuple):
 def dram_traffic(
     problem: Gemm, chip: Chip, kernel: Kernel, held: Occupancy, constants: Constants, *, band: bool = True
 ) -> DramTraffic:
-    """Predicted DRAM bytes of the kernel on the chip, and a band from calm to wild programs.
+    """Predicted DRAM bytes of the kernel on the chip, and a band from calm to wild programs where `band` asks for it.
 
     Members of a group move what each of them moves alone; of a structured A only the stored share is read. A chip
     without an L2 level keeps what its programs share in the memory that they compute from: each matrix moves once.
@@ -47,19 +59,14 @@ def dram_traffic(
     l2 = chip.level("l2")
     if l2 is None:
         total = float(problem.compulsory_bytes)
-        return DramTraffic(total - problem.d_bytes, problem.d_bytes, total, total, "closed form")
-    partitions = 2 if "l2_partitions" in chip.features else 1
-    cache = Cache(float(l2.capacity_bytes), partitions, constants.l2_ways, int(chip.sm_count))
+        return DramTraffic(total - problem.d_bytes, problem.d_bytes, total, total)
+    cache = Cache(float(l2.capacity_bytes), l2_partitions(chip), constants.l2_ways, int(chip.sm_count))
     parts = [
-        (many, member_traffic(member, kernel, cache, held.programs, constants, band=band))
-        for member, many in distinct_members(problem)
+        (times, member_traffic(member, kernel, cache, held.programs, constants, band=band))
+        for member, times in distinct_members(problem)
     ]
-    read = float(sum(many * part.read for many, part in parts))
-    write = float(sum(many * part.write for many, part in parts))
-    low = float(sum(many * part.low for many, part in parts))
-    high = float(sum(many * part.high for many, part in parts))
-    method = "simulated" if any(part.method == "simulated" for _, part in parts) else "closed form"
-    return DramTraffic(read + extra, write, low + extra, high + extra, method)
+    read, write, low, high = (float(sum(times * part[i] for times, part in parts)) for i in range(4))
+    return DramTraffic(read + extra, write, low + extra, high + extra)
 
 
 def distinct_members(problem: Gemm) -> list[tuple[Gemm, int]]:
@@ -67,8 +74,8 @@ def distinct_members(problem: Gemm) -> list[tuple[Gemm, int]]:
     seen: dict[tuple[int, int, int], tuple[Gemm, int]] = {}
     for member in problem.members:
         key = (member.m, member.n, member.k)
-        first, many = seen.get(key, (member, 0))
-        seen[key] = (first, many + 1)
+        first, count = seen.get(key, (member, 0))
+        seen[key] = (first, count + 1)
     return list(seen.values())
 
 
@@ -77,28 +84,28 @@ def member_traffic(
 ) -> DramTraffic:
     """One multiplication's A, B and D; the band is that of calm and wild programs, and of how readings spread."""
     grid = grid_of(member, kernel)
-    stored = float(grid.m) * grid.n * grid.d_bytes * grid.batch * grid.split_k
+    stored = stored_bytes(grid)
+    drift = drift_of(kernel, resident, constants)
     known = settled(grid, cache, cache.sms * resident)
     if known is None:
-        read, write = simulate(grid, kernel, cache, resident, constants, FINE, USUAL)
+        read, write = simulate(grid, cache, resident, drift, FINE, USUAL)
     else:
         read, write = known, stored - min(stored, KEPT_SHARE * cache.capacity_bytes)
     low = high = read
     if band and known is None:
         for variant in (CALM, WILD):
-            other, _ = simulate(grid, kernel, cache, resident, constants, COARSE, variant)
+            other, _ = simulate(grid, cache, resident, drift, COARSE, variant)
             low, high = min(low, other), max(high, other)
     if kernel.split_k > 1:
         again = lost_partials(stored, cache)
         read, low, high, write = read + again, low + again, high + again, again + member.d_bytes
     lean = stored_share(member, grid)
-    floor = FEWEST * once(grid) * lean
+    floor = LEAST_READ * operand_bytes(grid) * lean
     return DramTraffic(
         read * lean,
         write,
         max((low * lean + write) * (1 - READING_SPREAD), min(read * lean + write, floor)),
         (high * lean + write) * (1 + READING_SPREAD),
-        "simulated" if known is None else "closed form",
     )
 
 
@@ -107,7 +114,7 @@ def stored_share(member: Gemm, grid: Grid) -> float:
     if member.structure == "sparse_2_4":
         return 1.0  # the grid's elements of A are the kept ones already
     a = float(member.m) * member.k * grid.a_bytes * member.batch
-    return 1 - a / once(grid) * (1 - member.a_elements / (member.m * member.k))
+    return 1 - a / operand_bytes(grid) * (1 - member.a_elements / (member.m * member.k))
 
 
 def lost_partials(stored: float, cache: Cache) -> float:

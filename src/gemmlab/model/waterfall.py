@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gemmlab.model.time import ALL, Effects
+from gemmlab.model.effects import NOTHING, Effects
 from gemmlab.record import Term
 
 
@@ -13,31 +13,28 @@ class Cause(NamedTuple):
     """One step of the waterfall."""
 
     name: str
-    effects: tuple[str, ...]
+    effect: str  #: the field of Effects that it switches on
     why: str
 
 
 CAUSES = (
-    Cause("re-read traffic", ("traffic",), "DRAM bytes beyond each matrix once"),
-    Cause(
-        "ragged tiles", ("padding",), "tiles and k-steps that stick out of the matrices, and instructions' least sides"
-    ),
-    Cause("idle in the last wave", ("waves",), "the busiest SM has a whole tile more than the average"),
-    Cause("feeding the arithmetic", ("feeding",), "L2 and shared memory hand tiles this size on too slowly"),
+    Cause("re-read traffic", "traffic", "DRAM bytes beyond each matrix once"),
+    Cause("ragged tiles", "padding", "tiles and k-steps that stick out of the matrices, and instructions' least sides"),
+    Cause("idle in the last wave", "waves", "the busiest SM has a whole tile more than the average"),
+    Cause("feeding the arithmetic", "feeding", "L2 and shared memory hand tiles this size on too slowly"),
     Cause(
         "alignment",
-        ("alignment",),
+        "alignment",
         "rows of A, B or the result leave multiples of 16 bytes: kernels move single elements",
     ),
-    Cause("peak not held", ("clock",), "power limit and issue: the clock under load is below the data sheet's"),
-    Cause("pipeline fill", ("fill",), "each program fills and drains its pipeline"),
-    Cause("DRAM below data sheet", ("dram",), "what streaming reaches, and how much few SMs can draw"),
-    Cause("cold cache", ("leftovers",), "lines that earlier work left dirty are written back first"),
-    Cause("imperfect overlap", ("overlap",), "arithmetic and DRAM do not hide each other wholly"),
-    Cause("split-k reduction", ("reduction",), "partial results are written, read and added"),
-    Cause("launch", ("launch",), "from the launch to the first load and from the last store to the end"),
+    Cause("peak not held", "clock", "power limit and issue: the clock under load is below the data sheet's"),
+    Cause("pipeline fill", "fill", "each program fills and drains its pipeline"),
+    Cause("DRAM below data sheet", "dram", "what streaming reaches, and how much few SMs can draw"),
+    Cause("cold cache", "leftovers", "lines that earlier work left dirty are written back first"),
+    Cause("imperfect overlap", "overlap", "arithmetic and DRAM do not hide each other wholly"),
+    Cause("split-k reduction", "reduction", "partial results are written, read and added"),
+    Cause("launch", "launch", "from the launch to the first load and from the last store to the end"),
 )
-NOTHING = Effects(*(False for _ in Effects._fields))
 
 
 def waterfall(time_with: Callable[[Effects], float], floor: str) -> tuple[Term, ...]:
@@ -54,9 +51,8 @@ def waterfall(time_with: Callable[[Effects], float], floor: str) -> tuple[Term, 
         )
     ]
     for cause in CAUSES:
-        effects = effects._replace(**dict.fromkeys(cause.effects, True))
+        effects = effects._replace(**{cause.effect: True})
         here = time_with(effects)
         terms.append(Term(cause=cause.name, time_s=here - reached, why=cause.why))
         reached = here
-    assert effects == ALL
     return tuple(term for term in terms if abs(term.time_s) > 1e-12 * reached)

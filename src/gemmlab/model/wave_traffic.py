@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Values = NDArray[np.float64]
+from gemmlab.model.pairs import Pairs, Values
+from gemmlab.model.schedule import Grid
 
-LARGE = 2.0**60  # of what numpy's integers hold
-EDGE = 12.0  # steepness of the capacity's edge: a set-associative cache loses lines from about 0.85 of it on
+LARGE = 2.0**60  # of what numpy's 64-bit integers hold
+EDGE = 12.0  # steepness of the capacity's edge: between hashed caches of 32 and of 64 ways (l2.hit_probability)
 
 
 class Launch(NamedTuple):
@@ -45,6 +45,13 @@ class Reach(NamedTuple):
     sweeps: Values  #: times that all of B is needed: once a group of rows, or once a wave where that is larger
     wave: Values  #: bytes of all panels of one wave: until A's panels serve the next wave
     sweep: Values  #: bytes, in one partition, of one sweep of a group of rows: until B's panels serve the next group
+
+
+def launch_of(sizes: Pairs | Grid, slots: Values | int, raster: str) -> Launch:
+    """The launch with those sizes, programs in the order that `raster` names, `slots` of them at a time."""
+    fields = {name: getattr(sizes, name) for name in Launch._fields if name != "slots"} | {"slots": slots}
+    launch = Launch(**{name: np.atleast_1d(np.asarray(value, dtype=np.float64)) for name, value in fields.items()})
+    return transposed(launch) if raster == "m" else launch
 
 
 def transposed(launch: Launch) -> Launch:

@@ -3,20 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from gemmlab.formats import bits_of
 from gemmlab.model.advice.situation import WORTH, Situation, resized
-from gemmlab.model.road import Road, roads
-from gemmlab.model.time import ALL
+from gemmlab.model.effects import ALL
+from gemmlab.model.road import ROAD_BITS, Road, roads
 from gemmlab.problem import Gemm
 from gemmlab.record import Advice
 from gemmlab.units import bytes_text, round_up
 
 LINE_BYTES = 128  # padding a side to whole cache lines serves the next kernel too
-CONFLICT_BYTES = 2048
-STRIDES = {"A": "lda", "B": "ldb", "D": "ldc"}
-FORMATS = {"A": "a_format", "B": "b_format", "D": "d_format"}
-OFFSETS = {"A": "a_offset_bytes", "B": "b_offset_bytes", "D": "c_offset_bytes"}
+CONFLICT_BYTES = 2048  # rows so far apart fall into the same sets of a cache
+
+
+class Fields(NamedTuple):
+    """The fields of Gemm that say how an operand lies in memory."""
+
+    stride: str
+    format: str
+    offset: str
+
+
+FIELDS = {
+    "A": Fields("lda", "a_format", "a_offset_bytes"),
+    "B": Fields("ldb", "b_format", "b_offset_bytes"),
+    "D": Fields("ldc", "d_format", "c_offset_bytes"),
+}
+
+
+def element_bits(problem: Gemm, operand: str) -> int:
+    """Bits of one element of the operand."""
+    return bits_of(getattr(problem, FIELDS[operand].format))
 
 
 def side_of_stride(problem: Gemm, operand: str) -> str:
@@ -33,20 +51,20 @@ def stored_columns(problem: Gemm, operand: str) -> int:
     return int(getattr(problem, side_of_stride(problem, operand)))
 
 
-def aligned_side(problem: Gemm, operand: str, value: int) -> int:
+def aligned_side(problem: Gemm, operand: str) -> int:
     """The next size whose rows are whole cache lines, or whole 16 bytes where that would add more than an eighth."""
-    bits = bits_of(getattr(problem, FORMATS[operand]))
+    value, bits = stored_columns(problem, operand), element_bits(problem, operand)
     line = round_up(value, max(1, LINE_BYTES * 8 // bits))
-    return line if line <= value * 9 // 8 else round_up(value, max(1, 128 // bits))
+    return line if line <= value * 9 // 8 else round_up(value, max(1, ROAD_BITS // bits))
 
 
-def aligned_stride(problem: Gemm, operand: str, value: int) -> int:
+def aligned_stride(problem: Gemm, operand: str) -> int:
     """The next leading dimension of whole cache lines that is no multiple of 2048 bytes: such rows share cache sets.
 
     intel/torch-xpu-ops issue 1129; a gap of one line more costs nothing.
     """
-    bits = bits_of(getattr(problem, FORMATS[operand]))
-    stride = round_up(value, LINE_BYTES * 8 // bits)
+    bits = element_bits(problem, operand)
+    stride = round_up(getattr(problem, FIELDS[operand].stride), LINE_BYTES * 8 // bits)
     return stride + LINE_BYTES * 8 // bits if stride * bits % (CONFLICT_BYTES * 8) == 0 else stride
 
 
@@ -66,8 +84,7 @@ def alignment_advice(now: Situation) -> Iterator[Advice]:
 
 def is_view(problem: Gemm, road: Road) -> bool:
     """Whether the operand itself could be on the road: a base or a stride of a larger array is what throws it off."""
-    bits = bits_of(getattr(problem, FORMATS[road.operand]))
-    return stored_columns(problem, road.operand) * bits % 128 == 0
+    return stored_columns(problem, road.operand) * element_bits(problem, road.operand) % ROAD_BITS == 0
 
 
 def pad_sides(now: Situation, slow: list[Road], sides: list[str]) -> Iterator[Advice]:
@@ -77,8 +94,7 @@ def pad_sides(now: Situation, slow: list[Road], sides: list[str]) -> Iterator[Ad
     for road in slow:
         side = side_of_stride(problem, road.operand)
         if side in sides:
-            wanted = aligned_side(problem, road.operand, getattr(problem, side))
-            bigger[side] = max(wanted, bigger.get(side, 0))
+            bigger[side] = max(aligned_side(problem, road.operand), bigger.get(side, 0))
     if problem.structure in ("triangular", "symmetric", "banded") and "k" in bigger:
         bigger["m"] = bigger["k"]
     padded = resized(problem, **bigger)
@@ -102,11 +118,8 @@ def pad_strides(now: Situation, slow: list[Road]) -> Iterator[Advice]:
     problem = now.problem
     if problem.groups:
         return
-    strides = {
-        STRIDES[road.operand]: aligned_stride(problem, road.operand, getattr(problem, STRIDES[road.operand]))
-        for road in slow
-    }
-    gapped = problem.replace(**strides, **{OFFSETS[road.operand]: 0 for road in slow})
+    strides = {FIELDS[road.operand].stride: aligned_stride(problem, road.operand) for road in slow}
+    gapped = problem.replace(**strides, **{FIELDS[road.operand].offset: 0 for road in slow})
     gain = now.gain(now.time_s(gapped))
     if gain < WORTH:
         return
@@ -128,8 +141,8 @@ def copy_views(now: Situation, views: list[Road]) -> Iterator[Advice]:
     changes: dict[str, int] = {}
     moved = 0
     for road in views:
-        changes[STRIDES[road.operand]] = stored_columns(problem, road.operand)
-        changes[OFFSETS[road.operand]] = 0
+        changes[FIELDS[road.operand].stride] = stored_columns(problem, road.operand)
+        changes[FIELDS[road.operand].offset] = 0
         moved += 2 * {"A": problem.a_bytes, "B": problem.b_bytes, "D": problem.d_bytes}[road.operand]
     dram = now.chip.level("dram")
     copying = moved / (now.outlook.constants.dram_share * float(dram.bandwidth_bytes_per_s)) if dram else 0.0

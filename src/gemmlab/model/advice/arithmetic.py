@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gemmlab.kernels import Kernel, default_for
+from gemmlab.kernels import default_for
 from gemmlab.model.advice.situation import WORTH, Situation, resized
-from gemmlab.model.pairs import stand_in
+from gemmlab.model.machine import stand_in
 from gemmlab.model.suited import suited
 from gemmlab.record import Advice
 from gemmlab.units import round_up
@@ -32,7 +32,9 @@ def format_advice(now: Situation) -> Iterator[Advice]:
             confidence="high" if generic else "medium",
         )
     if problem.a_format == "float32" and "tfloat32" in chip.peaks and now.kernel.family != "naive":
-        gain = now.gain(now.time_s(problem.in_format("tfloat32"), kernel=tensor_kernel(now)))
+        other = problem.in_format("tfloat32")
+        named = suited(other, chip, default_for(other), now.outlook.constants) if now.chosen else None
+        gain = now.gain(now.time_s(other, kernel=named))
         if gain >= WORTH:
             yield Advice(
                 cause="precision",
@@ -41,14 +43,6 @@ def format_advice(now: Situation) -> Iterator[Advice]:
                 cost="operands keep 10 bits of mantissa: relative error near 1e-3 instead of 1e-6",
                 confidence="high",
             )
-
-
-def tensor_kernel(now: Situation) -> Kernel | None:
-    """The tensor-core kernel that the tf32 counterfactual runs on, where the present one was named."""
-    if not now.chosen:
-        return None
-    other = now.problem.in_format("tfloat32")
-    return suited(other, now.chip, default_for(other), now.outlook.constants)
 
 
 def padding_advice(now: Situation) -> Iterator[Advice]:

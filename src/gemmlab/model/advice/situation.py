@@ -6,12 +6,12 @@ from functools import cached_property
 from typing import Any
 
 from gemmlab.chips import Chip
-from gemmlab.kernels import Kernel, registers_of
+from gemmlab.kernels import Kernel
 from gemmlab.model.candidates import Best, best_tiling
-from gemmlab.model.one import pairs_of_kernel
+from gemmlab.model.effects import Effects
 from gemmlab.model.outlook import Outlook
 from gemmlab.model.suited import typical
-from gemmlab.model.time import Effects, times
+from gemmlab.model.time import times
 from gemmlab.problem import Gemm
 
 WORTH = 1.03  # a predicted gain below three in a hundred is within what two kernels of one library differ by
@@ -60,8 +60,7 @@ class Situation:
     def kernel_time_s(self, problem: Gemm, kernel: Kernel, chip: Chip) -> float:
         """Predicted seconds with exactly that kernel."""
         look = Outlook(problem, chip, kernel, self.outlook.constants)
-        pairs = pairs_of_kernel(problem, kernel, look.machine, look.held.programs)
-        found = times(pairs, look.machine, self.outlook.constants, together=True)
+        found = times(look.pairs, look.machine, self.outlook.constants, together=True)
         return float(found.total[0]) * look.spill_factor
 
     def gain_without(self, effects: Effects) -> float:
@@ -74,23 +73,19 @@ class Situation:
         """Speed-up of a neighbour over now."""
         return self.now_s / then_s
 
-    @cached_property
-    def registers(self) -> int:
-        """Registers of one thread."""
-        return registers_of(self.kernel, self.problem)
-
 
 def resized(problem: Gemm, **sides: int) -> Gemm:
     """The problem with other sides; every member of a grouped one that has the old side gets the new one."""
     if not problem.groups:
         return problem.replace(**sides)
     old = {name: getattr(problem, name) for name in sides}
-    groups = tuple(
-        tuple(sides.get(n, side) if side == old.get(n) else side for n, side in zip("mnk", group, strict=True))
-        for group in problem.groups
-    )
+
+    def new(name: str, side: int) -> int:
+        return sides[name] if side == old.get(name) else side
+
+    groups = [(new("m", m), new("n", n), new("k", k)) for m, n, k in problem.groups]
     fields: dict[str, Any] = {
         name: getattr(problem, name)
         for name in ("b_format", "c_format", "d_format", "accumulate", "layout", "alpha", "beta", "epilogue", "scale")
     }
-    return Gemm.grouped(groups, problem.a_format, **fields)  # type: ignore[arg-type]
+    return Gemm.grouped(groups, problem.a_format, **fields)

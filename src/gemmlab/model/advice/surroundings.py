@@ -8,9 +8,14 @@ from gemmlab.model.advice.situation import WORTH, Situation
 from gemmlab.record import Advice
 from gemmlab.units import seconds_text
 
+OWN = ("alignment", "contiguous", "format", "padding")  # causes that the shape itself brings
 MOSTLY = 0.5  # of the time
 FAULT = 1.6  # a measured time that many predicted ones long is not the model's error (p90 0.2) but somebody's
+EXPLAINED = 0.5  # of such a time: a cause that explains so much is to blame, not the library
+SURELY = 3  # times as long as predicted: far beyond what the model errs by
 ABSURD = 100  # no kernel of a library is that slow; a first call, which loads and tunes, is
+TINY = 0.3  # of the time, for the launch: then the host's own time is likely to have been measured
+TINY_FAULT = 3 * FAULT  # for such, since launches vary more than kernels do
 NEAR = 0.5  # of its limit, from which on a shape may be called fine
 FOLDED = 8  # problems launched together in the counterfactual
 FINE = 1.25  # a measured time within that of the predicted one leaves nothing to find
@@ -55,7 +60,7 @@ def blame(now: Situation, found: list[Advice]) -> Iterator[Advice]:
         return
     explained = max((advice.predicted_speedup for advice in found if advice.cause in OWN), default=1.0)
     slower = measured / now.outlook.time_s
-    if slower < FAULT or (explained > 0.5 * slower and explained > FAULT):
+    if slower < FAULT or (explained > EXPLAINED * slower and explained > FAULT):
         return
     problem = now.problem
     gaps = [name for name in ("lda", "ldb", "ldc") if getattr(problem, name) > gapless(now, name)]
@@ -69,8 +74,8 @@ def blame(now: Situation, found: list[Advice]) -> Iterator[Advice]:
             confidence="medium",
         )
         return
-    tiny = now.outlook.constants.launch_s > 0.3 * now.outlook.time_s
-    if slower > ABSURD or (tiny and slower > 3 * FAULT):
+    tiny = now.outlook.constants.launch_s > TINY * now.outlook.time_s
+    if slower > ABSURD or (tiny and slower > TINY_FAULT):
         yield Advice(
             cause="measurement",
             change=f"measure again after a warm-up and with the device synchronised: {seconds_text(measured)} for "
@@ -86,11 +91,8 @@ def blame(now: Situation, found: list[Advice]) -> Iterator[Advice]:
         f"{seconds_text(measured)}; try another version or algorithm of it, or a kernel tuned for this shape",
         predicted_speedup=slower,
         cost="an own or tuned kernel",
-        confidence="high" if slower > 3 else "medium",
+        confidence="high" if slower > SURELY else "medium",
     )
-
-
-OWN = ("alignment", "contiguous", "format", "padding")  # causes that the shape itself brings
 
 
 def gapless(now: Situation, name: str) -> int:

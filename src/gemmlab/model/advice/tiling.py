@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from gemmlab.kernels import get
 from gemmlab.model.advice.situation import WORTH, Situation
 from gemmlab.model.clusters import usable_sms
-from gemmlab.model.one import pairs_of_kernel
-from gemmlab.model.pairs import machine_of
+from gemmlab.model.kernel_pairs import pairs_of_kernel
+from gemmlab.model.machine import machine_of
 from gemmlab.model.suited import on_chip, suited
 from gemmlab.model.time import closed_reads
 from gemmlab.model.traffic import dram_traffic
@@ -16,7 +16,10 @@ from gemmlab.record import Advice, GemmlabError
 from gemmlab.units import bytes_text, ceil_div
 
 LADDER = ("naive", "tiled", "register", "tensor")
-RASTERS = (1, 2, 4, 8, 16, 32)
+GROUPS = (1, 2, 4, 8, 16, 32)  # rows of tiles that are walked together
+SURE_GAIN = 1.2  # a gain above it is beyond the model's error (90th percentile of held-out rows)
+LESS_TRAFFIC = 0.9  # of the predicted reads: another order must promise less, in closed form, to be simulated
+SAME_READS = 1e6  # bytes: orders that differ by less are equal, and the simplest of them is named
 WEIGHTY = 0.6  # DRAM's share of the time from which its traffic is worth a look
 CLEARLY = 1.5  # without split-k a problem must be half as slow again before it is worth a word
 
@@ -42,7 +45,7 @@ def tile_advice(now: Situation) -> Iterator[Advice]:
         change=f"--kernel {better.name} --tile {better.block_m}x{better.block_n}x{better.block_k}{split}",
         predicted_speedup=gain,
         cost="none; another kernel",
-        confidence="medium" if gain < 1.2 else "high",
+        confidence="medium" if gain < SURE_GAIN else "high",
     )
 
 
@@ -83,10 +86,10 @@ def raster_advice(now: Situation) -> Iterator[Advice]:
         return
     if float(outlook.times().dram[0]) < WEIGHTY * outlook.time_s:
         return
-    locked = {(raster, group): lock_step_reads(now, raster, group) for raster in ("n", "m") for group in RASTERS}
-    raster, group = min(locked, key=lambda order: (round(locked[order] / 1e6), order))
+    locked = {(raster, group): lock_step_reads(now, raster, group) for raster in ("n", "m") for group in GROUPS}
+    raster, group = min(locked, key=lambda order: (round(locked[order] / SAME_READS), order))
     here = outlook.traffic.read
-    if locked[raster, group] > 0.9 * here:
+    if locked[raster, group] > LESS_TRAFFIC * here:
         return
     other = kernel.replace(raster=raster, group_m=group)
     least = dram_traffic(now.problem, now.chip, other, outlook.held, outlook.constants, band=False).read

@@ -1,22 +1,28 @@
-"""One kernel on one problem as pairs: what the catalogue's fields mean to the time model."""
+"""A kernel and the members of its problem as pairs: what the catalogue's fields mean to the time model."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from gemmlab.kernels import Kernel
-from gemmlab.model.occupancy import warps_of
-from gemmlab.model.pairs import Machine, Pairs, pairs_of
-from gemmlab.model.road import vector_elements
+from gemmlab.kernels.kernel import WARP
+from gemmlab.model.machine import Machine
+from gemmlab.model.pairs import Pairs, pairs_of
+from gemmlab.model.road import load_elements
 from gemmlab.problem import Gemm
+from gemmlab.units import ceil_div
 
-GLOBAL_REQUEST_CYCLES = (
-    1.6  # of a warp's load from global memory through L1: H200, naive 16x16, 26 cycles a k for 16 requests
-)
-SHARED_REQUEST_CYCLES = (
-    0.78  # of a thread's two operands in shared memory, each: compilers merge four loads of A into one
-)
-STAGE_CYCLES = 5.0  # of an element-wise load, its store to shared memory and the barriers around them
+#: cycles of a warp's load through L1, and of each operand that it reads from shared memory. Read off kernels of one
+#: output a thread on an H200 (their times: tests/model/test_silicon.py): a naive program of 16x16 threads takes 26
+#: cycles a k for its 16 loads; a tiled one less than a cycle for each, as compilers merge four loads of A into one
+GLOBAL_REQUEST_CYCLES = 1.6
+SHARED_REQUEST_CYCLES = 0.78
+STAGE_CYCLES = 5.0  # of an element-wise load, its store to shared memory and the barriers around them (likewise)
+
+
+def warps_of(kernel: Kernel) -> int:
+    """Warps of one program."""
+    return kernel.warps or max(1, ceil_div(kernel.threads, WARP))
 
 
 def issue_cycles(kernel: Kernel) -> float:
@@ -45,7 +51,7 @@ def bubble_share(kernel: Kernel, resident: int) -> float:
 def pairs_of_kernel(problem: Gemm, kernel: Kernel, machine: Machine, resident: int) -> Pairs:
     """The members of the problem under this kernel, one pair each."""
     members = problem.members
-    side = kernel.family in ("naive", "tiled")
+    element_wise = kernel.family in ("naive", "tiled")
     return pairs_of(
         [member.m for member in members],
         [member.n for member in members],
@@ -63,7 +69,7 @@ def pairs_of_kernel(problem: Gemm, kernel: Kernel, machine: Machine, resident: i
         resident=resident,
         batch=problem.batch,
         # loads of these families are element-wise anyway, which `issue` counts
-        vector=np.inf if side else [vector_elements(member) for member in members],
+        load_elements=np.inf if element_wise else [load_elements(member) for member in members],
         thread_m=kernel.thread_m,
         thread_n=kernel.thread_n,
         issue=issue_cycles(kernel),
