@@ -7,6 +7,7 @@ from check.honest import FORMATS, unit, write
 from gemmlab.check import check, check_exact, integer_operands, operands, poisoned
 from gemmlab.formats import float32_to_tfloat32, get
 from gemmlab.problem import Gemm
+from gemmlab.record import Record
 
 FLOATS = [name for name in FORMATS if get(name).kind == "float"]
 
@@ -212,6 +213,18 @@ def test_a_sum_that_wraps_an_int32_is_range():
     d = a.astype(np.int32) @ b.astype(np.int32)
     found = check(problem, a, b, d, unit_roundoff=0.0)
     assert (found.ok, found.range_elements, found.wrong_elements) == (False, 1, 0)
+
+
+@pytest.mark.parametrize("left", [0.0, 1e308, -1.0, np.nan, np.inf, -np.inf])
+def test_any_verdict_goes_through_json(left):
+    problem = Gemm(2, 2, 2, "float64")
+    tiny = np.full((2, 2), 1e-150)
+    d = tiny @ tiny
+    d[1, 0] = left
+    record = Record(verdict=check(problem, tiny, tiny, d, unit_roundoff=2.0**-53))
+    assert record.verdict.worst.index == (1, 0)
+    assert record.verdict.worst.got == repr(left)
+    assert Record.from_json(record.to_json()) == record
 
 
 def test_infinite_and_nan_operands_make_the_same_specials():

@@ -16,6 +16,7 @@ from gemmlab.record import WorstElement
 
 Mask = npt.NDArray[np.bool_]
 RIGHT, RANGE, UNWRITTEN, WRONG = range(4)
+LARGEST = float(np.finfo(np.float64).max)
 
 
 class Compared(NamedTuple):
@@ -48,7 +49,9 @@ class Tally:
             self.counts[kind] += int(count)
         sure = np.isfinite(error) & np.isfinite(block.sizes) & (block.sizes > 0) & (kinds != UNWRITTEN)
         if sure.any():
-            self.relative = max(self.relative, float(np.max(error[sure] / block.sizes[sure])))
+            with np.errstate(over="ignore"):
+                furthest = float(np.max(error[sure] / block.sizes[sure]))
+            self.relative = max(self.relative, min(furthest, LARGEST))  # infinity is no JSON
         self.name_worst(block, kinds, over(error, block.bound), corner)
 
     def name_worst(self, block: Compared, kinds: npt.NDArray[np.int64], ratio: Floats, corner: tuple[int, ...]) -> None:
