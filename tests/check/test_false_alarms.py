@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from check.honest import FORMATS, ORDERS, random_problem, unit, write
-from gemmlab.check import DISTRIBUTIONS, check, check_exact, integer_operands, operands
+from gemmlab.check import DISTRIBUTIONS, check_bounds, check_exact, integer_operands, operands
 from gemmlab.problem import Gemm
 from gemmlab.record import GemmlabError
 
@@ -12,7 +12,7 @@ LAWS = tuple(DISTRIBUTIONS)
 
 
 def judged(problem, given, d, **fields):
-    return check(problem, given.a.array, given.b.array, d, given.c.array, unit_roundoff=unit(problem), **fields)
+    return check_bounds(problem, given.a.array, given.b.array, d, given.c.array, unit_roundoff=unit(problem), **fields)
 
 
 @pytest.mark.parametrize("first", range(0, 500, 50))
@@ -72,7 +72,7 @@ def test_sums_kept_in_sixteen_bits(name, u, order):
     for seed in range(10):
         given = operands(problem, seed, LAWS[seed % 3])
         d = write(problem, given, order)
-        assert check(problem, given.a.array, given.b.array, d, given.c.array, unit_roundoff=u).ok
+        assert check_bounds(problem, given.a.array, given.b.array, d, given.c.array, unit_roundoff=u).ok
         given = integer_operands(problem.replace(k=700), seed)
         d = write(problem.replace(k=700), given, order)
         assert check_exact(problem.replace(k=700), given.a.array, given.b.array, d, given.c.array).ok
@@ -86,7 +86,7 @@ def test_a_sum_that_begins_with_c_passes():
     for j in range(problem.k):
         d += np.outer(given.a.array[:, j], given.b.array[j]) * np.float32(0.01)
     a = given.a.array.astype(float)
-    found = check(problem, a * np.float32(0.01), given.b.array, d, c, unit_roundoff=2.0**-24)
+    found = check_bounds(problem, a * np.float32(0.01), given.b.array, d, c, unit_roundoff=2.0**-24)
     assert found.ok
     assert found.max_relative_error > 4 * 2.0**-24
 
@@ -110,8 +110,8 @@ def test_truncation_passes_with_its_own_unit_only():
     sums = np.zeros((8, 8))
     for j in range(problem.k):
         sums = chopped(sums + chopped(np.outer(a[:, j], b[j]), 12), 12)
-    assert check(problem, a, b, sums, unit_roundoff=2.0**-11).ok
-    assert not check(problem, a, b, sums, unit_roundoff=2.0**-24).ok
+    assert check_bounds(problem, a, b, sums, unit_roundoff=2.0**-11).ok
+    assert not check_bounds(problem, a, b, sums, unit_roundoff=2.0**-24).ok
 
 
 def chopped(values, bits):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from check.honest import FORMATS, unit, write
-from gemmlab.check import check, check_exact, integer_operands, operands, poisoned
+from gemmlab.check import check_bounds, check_exact, integer_operands, operands, poisoned
 from gemmlab.formats import float32_to_tfloat32, get
 from gemmlab.problem import Gemm
 from gemmlab.record import Record
@@ -13,7 +13,7 @@ FLOATS = [name for name in FORMATS if get(name).kind == "float"]
 
 
 def judged(problem, given, d, **fields):
-    return check(problem, given.a.array, given.b.array, d, given.c.array, unit_roundoff=unit(problem), **fields)
+    return check_bounds(problem, given.a.array, given.b.array, d, given.c.array, unit_roundoff=unit(problem), **fields)
 
 
 def transposed_tile(problem, given, d):
@@ -104,7 +104,7 @@ def test_one_element_off_by_three_bounds_is_named(name):
     bound = bound_of(problem, unit(problem), "rne")
     off = bound.before_output(size, 0 * size)[7, 11]
     d[7, 11] = float((a.astype(float) @ b.astype(float))[7, 11]) + 3 * off
-    found = check(problem, a, b, d, unit_roundoff=unit(problem))
+    found = check_bounds(problem, a, b, d, unit_roundoff=unit(problem))
     assert (found.wrong_elements, found.worst.index) == (1, (7, 11))
     assert found.worst.error_over_bound == pytest.approx(3, rel=0.02)
     assert float(found.worst.got) == d[7, 11]
@@ -143,10 +143,10 @@ def test_overflow_is_range_not_rounding():
     a, b = np.full((3, 16), 100, np.float16), np.full((16, 3), 100, np.float16)
     with np.errstate(over="ignore"):
         d = (a.astype(np.float32) @ b.astype(np.float32)).astype(np.float16)
-    found = check(problem, a, b, d, unit_roundoff=2.0**-24)
+    found = check_bounds(problem, a, b, d, unit_roundoff=2.0**-24)
     assert (found.ok, found.range_elements, found.wrong_elements) == (False, 9, 0)
     d[1, 1] = 3
-    found = check(problem, a, b, d, unit_roundoff=2.0**-24)
+    found = check_bounds(problem, a, b, d, unit_roundoff=2.0**-24)
     assert (found.range_elements, found.wrong_elements) == (8, 1)
 
 
@@ -191,9 +191,9 @@ def test_an_infinity_that_nothing_explains_is_wrong():
 def test_an_accumulator_that_overflows_on_the_way_is_range():
     problem = Gemm(1, 1, 4, "float32")
     a, b = np.array([[3e38, 3e38, -3e38, -3e38]], np.float32), np.ones((4, 1), np.float32)
-    found = check(problem, a, b, np.array([[np.nan]], np.float64) * -1 + np.inf, unit_roundoff=2.0**-24)
+    found = check_bounds(problem, a, b, np.array([[np.nan]], np.float64) * -1 + np.inf, unit_roundoff=2.0**-24)
     assert (found.range_elements + found.unwritten_elements, found.wrong_elements) == (1, 0)
-    found = check(problem, a, b, np.array([[np.inf]], np.float32), unit_roundoff=2.0**-24)
+    found = check_bounds(problem, a, b, np.array([[np.inf]], np.float32), unit_roundoff=2.0**-24)
     assert (found.range_elements, found.wrong_elements) == (1, 0)
 
 
@@ -201,9 +201,9 @@ def test_underflow_is_range_and_gradual_underflow_rounding():
     problem = Gemm(2, 2, 2, "float32", d_format="float16")
     a, b = np.full((2, 2), 2.0**-10, np.float32), np.full((2, 2), 2.0**-7, np.float32)
     d = np.full((2, 2), 2.0**-16, np.float16)
-    assert check(problem, a, b, d, unit_roundoff=2.0**-24).ok
+    assert check_bounds(problem, a, b, d, unit_roundoff=2.0**-24).ok
     d[0, 0] = 0
-    found = check(problem, a, b, d, unit_roundoff=2.0**-24)
+    found = check_bounds(problem, a, b, d, unit_roundoff=2.0**-24)
     assert (found.ok, found.range_elements, found.wrong_elements) == (False, 1, 0)
 
 
@@ -211,7 +211,7 @@ def test_a_sum_that_wraps_an_int32_is_range():
     problem = Gemm(1, 1, 1 << 18, "int8")
     a, b = np.full((1, problem.k), 127, np.int8), np.full((problem.k, 1), 127, np.int8)
     d = a.astype(np.int32) @ b.astype(np.int32)
-    found = check(problem, a, b, d, unit_roundoff=0.0)
+    found = check_bounds(problem, a, b, d, unit_roundoff=0.0)
     assert (found.ok, found.range_elements, found.wrong_elements) == (False, 1, 0)
 
 
@@ -221,7 +221,7 @@ def test_any_verdict_goes_through_json(left):
     tiny = np.full((2, 2), 1e-150)
     d = tiny @ tiny
     d[1, 0] = left
-    record = Record(verdict=check(problem, tiny, tiny, d, unit_roundoff=2.0**-53))
+    record = Record(verdict=check_bounds(problem, tiny, tiny, d, unit_roundoff=2.0**-53))
     assert record.verdict.worst.index == (1, 0)
     assert record.verdict.worst.got == repr(left)
     assert Record.from_json(record.to_json()) == record
@@ -233,6 +233,6 @@ def test_infinite_and_nan_operands_make_the_same_specials():
     with np.errstate(invalid="ignore"):
         d = a @ b
     assert np.isnan(d[0, 1])
-    assert check(problem, a, b, d, unit_roundoff=2.0**-24).ok
+    assert check_bounds(problem, a, b, d, unit_roundoff=2.0**-24).ok
     d[0, 0] = 5
-    assert not check(problem, a, b, d, unit_roundoff=2.0**-24).ok
+    assert not check_bounds(problem, a, b, d, unit_roundoff=2.0**-24).ok

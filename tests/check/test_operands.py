@@ -7,7 +7,16 @@ import numpy as np
 import pytest
 
 from check.honest import FORMATS, random_problem, write
-from gemmlab.check import DISTRIBUTIONS, check, check_exact, dense, dtype_of, integer_operands, operands, poisoned
+from gemmlab.check import (
+    DISTRIBUTIONS,
+    check_bounds,
+    check_exact,
+    dense,
+    dtype_of,
+    integer_operands,
+    operands,
+    poisoned,
+)
 from gemmlab.formats import names
 from gemmlab.problem import BlockScale, Gemm
 from gemmlab.record import GemmlabError
@@ -43,10 +52,10 @@ def test_members_of_a_group_stand_one_after_another():
     assert [part.shape for part in given.b.array] == [(4, 3), (2, 3)]
     assert given.b.storage.size == 3 * 4 + 3 * 2
     assert np.shares_memory(given.b.array[1], given.b.storage[12:])
-    found = check(problem, given.a.array, given.b.array, write(problem, given), unit_roundoff=2.0**-24)
+    found = check_bounds(problem, given.a.array, given.b.array, write(problem, given), unit_roundoff=2.0**-24)
     assert (found.ok, found.elements) == (True, 2 * 3 + 5 * 3)
     given.d.array[1][4, 2] = 99
-    found = check(problem, given.a.array, given.b.array, given.d.array, unit_roundoff=2.0**-24)
+    found = check_bounds(problem, given.a.array, given.b.array, given.d.array, unit_roundoff=2.0**-24)
     assert found.worst.index == (1, 4, 2)
 
 
@@ -70,7 +79,7 @@ def test_results_stay_in_range(name, law):
     problem = Gemm(20, 20, 300, name, d_format=name)
     given = operands(problem, 0, law)
     assert np.isfinite(given.a.array.astype(float)).all()
-    found = check(problem, given.a.array, given.b.array, write(problem, given), unit_roundoff=2.0**-24)
+    found = check_bounds(problem, given.a.array, given.b.array, write(problem, given), unit_roundoff=2.0**-24)
     assert found.range_elements == 0
 
 
@@ -107,19 +116,22 @@ def test_every_format_has_a_type_that_holds_it(name):
 SMALL = Gemm(2, 2, 2)
 GOOD = np.ones((2, 2), np.float32)
 REFUSED = [
-    (lambda: check(SMALL, GOOD, GOOD, GOOD[:1], unit_roundoff=0.0), "D is 1 x 2, not 2 x 2"),
-    (lambda: check(SMALL, GOOD[0], GOOD, GOOD, unit_roundoff=0.0), "A is 2, not 2 x 2"),
-    (lambda: check(SMALL, GOOD * 1j, GOOD, GOOD, unit_roundoff=0.0), "complex"),
-    (lambda: check(SMALL, GOOD, GOOD, GOOD, unit_roundoff=1.5), "unit_roundoff=1.5"),
-    (lambda: check(SMALL, GOOD, GOOD, GOOD, unit_roundoff=float("nan")), "unit_roundoff=nan"),
-    (lambda: check(SMALL, GOOD, GOOD, GOOD, unit_roundoff=0.3), "2 roundings with unit 0.3"),
-    (lambda: check(SMALL, GOOD, GOOD, GOOD, unit_roundoff=0.0, output_rounding="up"), "unknown rounding `up`"),
-    (lambda: check(SMALL, GOOD, GOOD, GOOD, unit_roundoff=0.0, tile=(0, 1, 1)), "tile"),
-    (lambda: check(SMALL.replace(beta=1.0), GOOD, GOOD, GOOD, unit_roundoff=0.0), "there is no C"),
-    (lambda: check(SMALL.replace(epilogue="relu"), GOOD, GOOD, GOOD, unit_roundoff=0.0), "epilogue `relu`"),
-    (lambda: check(SMALL.replace(scale=BlockScale()), GOOD, GOOD, GOOD, unit_roundoff=0.0), "block scales"),
-    (lambda: check(SMALL.replace(batch=3), [GOOD] * 2, [GOOD] * 3, [GOOD] * 3, unit_roundoff=0.0), "A has 2 matrices"),
-    (lambda: check(Gemm.grouped([(2, 2, 2)] * 2), GOOD[0, 0], GOOD, GOOD, unit_roundoff=0.0), "A is"),
+    (lambda: check_bounds(SMALL, GOOD, GOOD, GOOD[:1], unit_roundoff=0.0), "D is 1 x 2, not 2 x 2"),
+    (lambda: check_bounds(SMALL, GOOD[0], GOOD, GOOD, unit_roundoff=0.0), "A is 2, not 2 x 2"),
+    (lambda: check_bounds(SMALL, GOOD * 1j, GOOD, GOOD, unit_roundoff=0.0), "complex"),
+    (lambda: check_bounds(SMALL, GOOD, GOOD, GOOD, unit_roundoff=1.5), "unit_roundoff=1.5"),
+    (lambda: check_bounds(SMALL, GOOD, GOOD, GOOD, unit_roundoff=float("nan")), "unit_roundoff=nan"),
+    (lambda: check_bounds(SMALL, GOOD, GOOD, GOOD, unit_roundoff=0.3), "2 roundings with unit 0.3"),
+    (lambda: check_bounds(SMALL, GOOD, GOOD, GOOD, unit_roundoff=0.0, output_rounding="up"), "unknown rounding `up`"),
+    (lambda: check_bounds(SMALL, GOOD, GOOD, GOOD, unit_roundoff=0.0, tile=(0, 1, 1)), "tile"),
+    (lambda: check_bounds(SMALL.replace(beta=1.0), GOOD, GOOD, GOOD, unit_roundoff=0.0), "there is no C"),
+    (lambda: check_bounds(SMALL.replace(epilogue="relu"), GOOD, GOOD, GOOD, unit_roundoff=0.0), "epilogue `relu`"),
+    (lambda: check_bounds(SMALL.replace(scale=BlockScale()), GOOD, GOOD, GOOD, unit_roundoff=0.0), "block scales"),
+    (
+        lambda: check_bounds(SMALL.replace(batch=3), [GOOD] * 2, [GOOD] * 3, [GOOD] * 3, unit_roundoff=0.0),
+        "A has 2 matrices",
+    ),
+    (lambda: check_bounds(Gemm.grouped([(2, 2, 2)] * 2), GOOD[0, 0], GOOD, GOOD, unit_roundoff=0.0), "A is"),
     (lambda: check_exact(SMALL, GOOD * 0.5, GOOD, GOOD), "A holds more than integers"),
     (lambda: check_exact(SMALL, GOOD * 2.0**14, GOOD * 2.0**14, GOOD), "not exact in float32"),
     (lambda: integer_operands(SMALL.replace(alpha=0.1)), "alpha=0.1"),

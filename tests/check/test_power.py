@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from check.honest import write
-from gemmlab.check import check, check_exact, integer_operands, operands
+from gemmlab.check import check_bounds, check_exact, integer_operands, operands
 from gemmlab.problem import Gemm
 
 
 def judged(problem, given, d, unit=2.0**-24, **fields):
-    return check(problem, given.a.array, given.b.array, d, given.c.array, unit_roundoff=unit, **fields)
+    return check_bounds(problem, given.a.array, given.b.array, d, given.c.array, unit_roundoff=unit, **fields)
 
 
 def test_ordinary_operands_have_power():
@@ -22,7 +22,7 @@ def test_ordinary_operands_have_power():
 
 def test_zeros_prove_nothing():
     problem = Gemm(20, 20, 20)
-    found = check(problem, *(np.zeros((20, 20), np.float32),) * 3, unit_roundoff=2.0**-24)
+    found = check_bounds(problem, *(np.zeros((20, 20), np.float32),) * 3, unit_roundoff=2.0**-24)
     assert found.ok
     assert not found.informative
     assert found.missed_faults == ("a step of k dropped", "a tile of D left at zero", "all zeros")

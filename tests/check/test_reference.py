@@ -8,7 +8,7 @@ import pytest
 from check.honest import exact, random_problem, unit
 from gemmlab.check import operands
 from gemmlab.check.bounds import bound_of, gamma, holds
-from gemmlab.check.checking import check
+from gemmlab.check.checking import check_bounds
 from gemmlab.check.reference import blocks, entries
 from gemmlab.formats import get, names, round_to
 from gemmlab.problem import Gemm
@@ -89,8 +89,8 @@ def test_a_format_holds_another_where_every_code_survives(wide, narrow):
 def test_integer_operands_know_no_rounding():
     given = operands(Gemm(5, 6, 7, "int8"), 0)
     d = given.a.array.astype(int) @ given.b.array.astype(int)
-    assert check(Gemm(5, 6, 7, "int8"), given.a.array, given.b.array, d, unit_roundoff=0.0).ok
+    assert check_bounds(Gemm(5, 6, 7, "int8"), given.a.array, given.b.array, d, unit_roundoff=0.0).ok
     d[4, 5] += 1
-    found = check(Gemm(5, 6, 7, "int8"), given.a.array, given.b.array, d, unit_roundoff=0.0)
+    found = check_bounds(Gemm(5, 6, 7, "int8"), given.a.array, given.b.array, d, unit_roundoff=0.0)
     assert (found.wrong_elements, found.worst.index) == (1, (4, 5))
     assert unit(Gemm(5, 6, 7, "int8")) == 0

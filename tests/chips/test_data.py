@@ -7,7 +7,7 @@ from importlib import resources
 import msgspec
 import pytest
 
-from gemmlab.chips import Figure, check, figures, get, names
+from gemmlab.chips import Figure, figures, get, names, self_check
 from gemmlab.formats import bits_of
 
 REQUIRED = (
@@ -29,7 +29,7 @@ def test_every_chip_that_is_promised_is_there():
 
 @pytest.mark.parametrize("name", names())
 def test_a_file_agrees_with_itself(name):
-    assert [finding for finding in check(get(name)) if not finding.ok] == []
+    assert [finding for finding in self_check(get(name)) if not finding.ok] == []
 
 
 @pytest.mark.parametrize("name", names())
@@ -146,7 +146,9 @@ def test_the_first_tpu_multiplied_bytes():
     ],
 )
 def test_contradictions_are_said_out_loud(name, path, words):
-    said = [finding.text for finding in check(get(name)) if finding.path == path and finding.kind in ("doubt", "note")]
+    said = [
+        finding.text for finding in self_check(get(name)) if finding.path == path and finding.kind in ("doubt", "note")
+    ]
     assert len(said) == 1
     assert words in said[0]
 
@@ -156,7 +158,7 @@ def doctor(name, **changes):
 
 
 def failed(chip):
-    return {finding.path for finding in check(chip) if not finding.ok}
+    return {finding.path for finding in self_check(chip) if not finding.ok}
 
 
 def test_a_sparse_peak_passed_off_as_dense_fails():

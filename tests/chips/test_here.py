@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from gemmlab.chips import check, cpu, get, here, local, machine, names, nvidia, probe
+from gemmlab.chips import cpu, get, here, local, machine, names, nvidia, probe, self_check
 
 INTEL_FLAGS = "fpu fma avx2 avx512f avx512_vnni avx512_bf16 avx512_fp16 amx_bf16 amx_int8"
 ZEN_FLAGS = "fpu fma avx2"
@@ -89,7 +89,7 @@ def test_a_chip_of_measured_figures(tmp_path):
         l2_bytes_per_s=1e12,
     )
     chip = cpu.chip_of(told, measured)
-    assert [finding for finding in check(chip) if not finding.ok] == []
+    assert [finding for finding in self_check(chip) if not finding.ok] == []
     assert chip.clock_hz.sure
     assert chip.peaks["float32"].flop_per_s == 4 * 3e9 * 64
     assert chip.peaks["float64"].flop_per_s == 4 * 3e9 * 32
@@ -146,7 +146,7 @@ def test_the_processor_at_hand_is_a_chip():
     chips = here()
     chip = chips[-1]
     assert chip.kind == "cpu"
-    assert [finding for finding in check(chip) if finding.kind in ("peak", "positive") and not finding.ok] == []
+    assert [finding for finding in self_check(chip) if finding.kind in ("peak", "positive") and not finding.ok] == []
     if sys.platform.startswith("linux") and probe.clock_chains():
         assert chip.clock_hz.source == "measured here"
         assert chip.level("dram").bandwidth_bytes_per_s > 1e9
@@ -246,7 +246,7 @@ def test_an_unknown_gpu_says_what_the_driver_says():
     reading = nvidia.parse(H200_LINE.replace("H200", "H999"))[0]
     chip = nvidia.unknown(reading, H200_TOLD)
     known = get("h200-sxm")
-    assert [finding for finding in check(chip) if not finding.ok] == []
+    assert [finding for finding in self_check(chip) if not finding.ok] == []
     assert (chip.full_name, chip.sm_count, chip.power_w) == ("NVIDIA H999", 132, 700)
     assert chip.limits.shared_bytes_per_program == known.limits.shared_bytes_per_program
     assert chip.limits.warps_per_sm == known.limits.warps_per_sm

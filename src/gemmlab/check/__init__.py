@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gemmlab.check.checking import check, check_exact
+    from gemmlab.check.checking import check_bounds, check_exact
     from gemmlab.check.drawn import DISTRIBUTIONS, Operands, operands
     from gemmlab.check.integers import integer_operands
     from gemmlab.check.storage import dtype_of, poisoned
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DISTRIBUTIONS",
     "Operands",
-    "check",
+    "check_bounds",
     "check_exact",
     "dense",
     "dtype_of",
@@ -24,7 +24,7 @@ __all__ = [
 LATER = {
     "DISTRIBUTIONS": "drawn",
     "Operands": "drawn",
-    "check": "checking",
+    "check_bounds": "checking",
     "check_exact": "checking",
     "dense": "structure",
     "dtype_of": "storage",

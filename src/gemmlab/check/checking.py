@@ -20,7 +20,7 @@ TILE = (16, 16, 16)
 Judge = Callable[[Entry, Floats, Floats, Floats], tuple[Floats, Floats]]
 
 
-def check(
+def check_bounds(
     problem: Gemm,
     a: Any,
     b: Any,
@@ -72,7 +72,7 @@ def check_exact(
 ) -> Verdict:
     """Whether D equals alpha * A @ B + beta * C exactly, as it must with `integer_operands`, in any order of summing.
 
-    Arguments as for `check`. Raises GemmlabError where the operands do not make every partial sum exact.
+    Arguments as for `check_bounds`. Raises GemmlabError where the operands do not make every partial sum exact.
     """
 
     def judge(entry: Entry, expected: Floats, product: Floats, addend: Floats) -> tuple[Floats, Floats]:

@@ -95,5 +95,5 @@ def placed(member: Gemm, operand: str) -> tuple[int, int, int, bool]:
 
 
 def poisoned(problem: Gemm) -> Stored:
-    """Storage for D in which no element is written yet: `check` tells those that stay so from wrong ones."""
+    """Storage for D in which no element is written yet: `check_bounds` tells those that stay so from wrong ones."""
     return stored(problem, "c", problem.d_format)

@@ -4,7 +4,7 @@ from gemmlab.chips.chip import Calibration, Chip, Figure, Level, Limits, Peak
 from gemmlab.chips.files import get, load, names
 from gemmlab.chips.listing import Entry, figures, section, standing
 from gemmlab.chips.local import here
-from gemmlab.chips.selfcheck import Finding, check
+from gemmlab.chips.selfcheck import Finding, self_check
 
 __all__ = [
     "Calibration",
@@ -15,12 +15,12 @@ __all__ = [
     "Level",
     "Limits",
     "Peak",
-    "check",
     "figures",
     "get",
     "here",
     "load",
     "names",
     "section",
+    "self_check",
     "standing",
 ]

@@ -24,7 +24,7 @@ class Finding(msgspec.Struct, frozen=True):
     text: str
 
 
-def check(chip: Chip) -> list[Finding]:
+def self_check(chip: Chip) -> list[Finding]:
     """All findings about a chip; those that are not `ok` are errors of its file.
 
     Each peak must equal sm_count * clock * flop_per_clock_per_sm within 1 %, shared memory of an NVIDIA or AMD GPU

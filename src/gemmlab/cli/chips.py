@@ -64,7 +64,7 @@ def named(name: str) -> list[Chip]:
 
 def report_check(chosen: Sequence[Chip], wanted: Sequence[str], *, json: bool) -> int:
     """Print what checking the chips' files found; 1 where one of them is wrong. `wanted` is how they were named."""
-    found = {chip.name: chips.check(chip) for chip in chosen}
+    found = {chip.name: chips.self_check(chip) for chip in chosen}
     wrong = [finding for findings in found.values() for finding in findings if not finding.ok]
     if json:
         emit("".join(line(chip, "findings", found[chip.name]) for chip in chosen), for_programs=True)
