@@ -160,6 +160,34 @@ def test_no_damage_ends_in_a_traceback(tmp_path, seed):
     assert "line " in told
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("sm_count = 132.7\n", "132.7 is not a whole number"),
+        ("sm_count = 1e9\n", "1e+09 is past the largest number of SMs"),
+        ("clock_hz = 1e300\n", "1e+300 is no figure of a chip"),
+        ("power_w = 1e-300\n", "1e-300 is no figure of a chip"),
+        ("power_w = nan\n", "nan is not a positive number"),
+        ("sm_count = 99999999999999999999\n", "past 64 bits"),
+        ("power_w = " + "9" * 5000 + "\n", "too many digits"),
+        ("notes = " + "[" * 5000 + "]" * 5000 + "\n", "nested too deeply"),
+        ("[" + ".".join("a" * 2000) + "]\n", "nested too deeply"),
+        ('[[levels]]\nname = ["dram"]\n', "levels"),
+        ('[[levels]]\nname = "l2"\ncapacity_bytes = 1e-300\n', "1e-300 is no figure"),
+        ("limits.warp_size = 0\n", "0 is no number of threads of a warp"),
+        ("limits.warp_size = -32\n", "-32 is no number of threads of a warp"),
+        ("limits.shared_bytes_per_sm = 0.5\n", "0.5 is not a whole number"),
+        ("limits.registers_per_sm = 1e300\n", "1e+300"),
+    ],
+)
+def test_figures_that_no_chip_has(tmp_path, text, words):
+    assert words in refusal(tmp_path, 'base = "h100-sxm"\n' + text)
+
+
+def test_a_file_that_never_ends(tmp_path):
+    assert "longer than" in refusal(tmp_path, 'base = "h100-sxm"\n# ' + "x" * (1 << 20))
+
+
 @pytest.mark.parametrize("path", ["nowhere/mine.toml", "./"])
 def test_a_file_that_cannot_be_read(path):
     with pytest.raises(GemmlabError, match="cannot read chip file"):

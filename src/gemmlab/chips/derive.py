@@ -40,7 +40,11 @@ def merge(old: Any, new: Any) -> Any:
 
 def is_named(value: Any) -> bool:
     """An array of tables that all have a name."""
-    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) and "name" in item for item in value)
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(item, dict) and isinstance(item.get("name"), str) for item in value)
+    )
 
 
 def number(figure: Any) -> float:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
 from gemmlab.chips.chip import Chip, Figure, Peak, decode_figure
+from gemmlab.chips.listing import figures
 from gemmlab.formats import bits_of
 from gemmlab.record import GemmlabError
 
 Path = tuple[str | int, ...]
 Tree = dict[str, Any]
+LARGEST_INTEGER = 1 << 63  # TOML's integers have 64 bits
+MOST_SMS = 1 << 16
+LEAST, MOST = 1e-18, 1e24  # of any figure in its SI unit; real ones lie between 1e-14 and 1e16
 HINT = "`gemmlab chips h100-sxm` shows every field of a chip, and CONTRIBUTING.md tells how to describe one"
 KEY = r"""(?:[\w-]+|"[^"]*"|'[^']*')"""
 
@@ -24,6 +30,9 @@ def at(where: Path, message: str, text: str, path: str, hint: str = HINT) -> Gem
 
 def explain_syntax(error: Exception, text: str, path: str) -> GemmlabError:
     """The error for text that is no TOML."""
+    if not isinstance(error, tomllib.TOMLDecodeError):
+        nested = isinstance(error, RecursionError)
+        return GemmlabError(f"{path}: {'tables nested too deeply' if nested else 'a number of too many digits'}", HINT)
     found = re.search(r"\(at line (\d+)", str(error))
     line = int(found[1]) if found else max(1, len(text.splitlines()))
     field = field_at(text, line)
@@ -74,6 +83,31 @@ def refuse_nonsense(chip: Chip, own: Tree, text: str, path: str) -> None:
         if where[0] == "levels":
             where = own_level(own, where[1], where)
         raise at(where, finding.text, text, path)
+    for where, message in implausible(chip):
+        raise at(own_level(own, where[1], where) if where[0] == "levels" else where, message, text, path)
+
+
+def implausible(chip: Chip) -> Iterator[tuple[Path, str]]:
+    """Figures that no chip has: counts that are not whole, and numbers that no unit explains."""
+    for entry in figures(chip):
+        where: Path = tuple(entry.path.split("."))
+        low = -MOST if where[0] == "calibration" else LEAST  # a fitted constant may have any sign
+        if not low <= entry.value <= MOST:
+            yield where, f"{entry.value:g} is no figure of a chip in SI units, {low:g} to {MOST:g}"
+        if where[0] in ("sm_count", "limits") and entry.value != int(entry.value):
+            yield where, f"{entry.value:g} is not a whole number"
+    if chip.sm_count > MOST_SMS:
+        yield ("sm_count",), f"{chip.sm_count:g} is past the largest number of SMs, {MOST_SMS}"
+    if chip.limits is not None and not 1 <= chip.limits.warp_size <= chip.limits.threads_per_program:
+        yield ("limits", "warp_size"), f"{chip.limits.warp_size} is no number of threads of a warp"
+
+
+def refuse_long_integers(tree: Any, text: str, path: str, where: Path = ()) -> None:
+    """Raise for an integer past 64 bits, which no figure is and no float may hold."""
+    if isinstance(tree, int) and not -LARGEST_INTEGER <= tree < LARGEST_INTEGER:
+        raise at(where, "a whole number past 64 bits", text, path)
+    for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ():
+        refuse_long_integers(value, text, path, (*where, key))
 
 
 def split_message(text: str) -> tuple[str, Path]:

@@ -12,6 +12,7 @@ import msgspec
 from gemmlab.chips.chip import Chip, decode_figure
 from gemmlab.record import GemmlabError, unknown_name
 
+LARGEST_FILE = 1 << 20  # characters: no chip takes a hundredth of it to describe
 DATA = os.path.join(os.path.dirname(__file__), "data")
 
 
@@ -55,10 +56,12 @@ def from_file(path: str) -> Chip:
     """The chip that a user's TOML file describes, alone or as changes to a built-in one (`base = "h100-sxm"`)."""
     try:
         with open(path, encoding="utf-8-sig") as file:
-            text = file.read()
+            text = file.read(LARGEST_FILE + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
         raise GemmlabError(f"cannot read chip file `{path}`: {reason}", "give the path of a TOML file") from None
+    if len(text) > LARGEST_FILE:
+        raise GemmlabError(f"chip file `{path}` is longer than {LARGEST_FILE} characters", "give a file of one chip")
     return parse(text, path)
 
 
@@ -69,8 +72,9 @@ def parse(text: str, path: str) -> Chip:
 
     try:
         tree = spell_out(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # past TOML's own: numbers of thousands of digits, endless nesting
         raise faults.explain_syntax(error, text, path) from None
+    faults.refuse_long_integers(tree, text, path)
     base, own = tree.pop("base", None), tree
     if base is not None:
         try:

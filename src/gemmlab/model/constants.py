@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from gemmlab.chips import Chip
+from gemmlab.record import GemmlabError, unknown_name
 
 MOST_HELD = 0.95  # of the peak, however short the run: cuBLAS reaches 0.94 of an RTX 4090's, hardly limited by power
 
@@ -60,12 +61,33 @@ class Constants(msgspec.Struct, frozen=True, kw_only=True):
 
 
 GENERIC = Constants()
+TABLES = ("sustained", "burst")
+SHARE = (0.01, 2.0)  # shares divide, so they are above 0
+NORM = (1.0, 32.0)  # from adding to the larger alone; powers past it leave the range of floats
+RANGES = {"dram_share": SHARE, "l2_share": SHARE, "unlimited": SHARE, "vector_sustained": SHARE}
+RANGES |= {"dram_per_sm_share": (0.01, 1e3), "sustained": SHARE, "burst": SHARE, "burst_gain": SHARE}
+RANGES |= {"feed_norm": NORM, "overlap_norm": NORM, "l2_ways": (1, 1024)}
+OTHERS = (0.0, 1e4)
+
+
+def check_constant(chip: Chip, name: str, field: str, value: float) -> None:
+    """Raise GemmlabError where `name` of a calibration, the constant or table `field`, is unknown or out of range."""
+    known = [each for each in Constants.__struct_fields__ if each not in TABLES]
+    if field not in (known if field == name else TABLES):
+        raise unknown_name(f"constant in the calibration of {chip.name}", name, known)
+    low, high = RANGES.get(field, OTHERS)
+    if not low <= value <= high:
+        raise GemmlabError(
+            f"constant `{name}` in the calibration of {chip.name} is {value:g}, not from {low:g} to {high:g}",
+            "`gemmlab chips h200-sxm` shows measured ones",
+        )
 
 
 def constants_of(chip: Chip) -> Constants:
     """The chip's own constants where its file has a calibration, else the generic ones.
 
-    A calibration names fields of Constants; `sustained.<format>` and `burst.<format>` go into the tables.
+    A calibration names fields of Constants; `sustained.<format>` and `burst.<format>` go into the tables. Raises
+    GemmlabError for one that is unknown or that no chip can have.
     """
     if chip.calibration is None:
         return GENERIC
@@ -73,6 +95,7 @@ def constants_of(chip: Chip) -> Constants:
     tables: dict[str, dict[str, float]] = {"sustained": {}, "burst": {}}
     for name, figure in chip.calibration.constants.items():
         table, _, key = name.partition(".")
+        check_constant(chip, name, table if key else name, float(figure))
         if key:
             tables[table][key] = float(figure)
         else:
