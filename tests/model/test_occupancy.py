@@ -172,3 +172,11 @@ def test_following_the_hint_helps():
 def test_a_chip_without_limits_holds_one_program():
     chip = next(chip for chip in CHIPS if chip.limits is None)
     assert occupancy(HALF, chip, get("tensor", problem=HALF, tile="256x256x64", stages=6)).programs == 1
+
+
+@pytest.mark.parametrize(("chip", "most"), [("h100-sxm", 16), ("h200-sxm", 16), ("b200-sxm", 16)])
+def test_a_cluster_larger_than_a_chip_launches_is_refused(chip, most):
+    fitting = get("tensor", problem=HALF, tile="64x64x32", cluster_m=most // 2, cluster_n=2)
+    assert occupancy(HALF, load(chip), fitting).programs >= 1
+    with pytest.raises(GemmlabError, match=f"cluster of {2 * most} programs; {chip} takes at most {most}"):
+        occupancy(HALF, load(chip), fitting.replace(cluster_m=most))

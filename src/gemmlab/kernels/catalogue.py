@@ -7,6 +7,7 @@ from typing import Any
 from gemmlab.formats import bits_of
 from gemmlab.kernels.checks import LEAST, check_mma, check_number, checked
 from gemmlab.kernels.kernel import WARP, Kernel
+from gemmlab.kernels.resources import REGISTER_BITS
 from gemmlab.kernels.tile import parse_tile, side_of_tile, warp_grid
 from gemmlab.problem import Gemm
 from gemmlab.record import GemmlabError, unknown_name
@@ -157,7 +158,8 @@ def fitted_tensor(
         mma = (8, 8, 4) if a_format == "float64" else (16, 8, step_k)
     # the four warps of a warpgroup stand below each other: an instruction's 64 rows are 16 rows a warp
     step_m = mma[0] // 4 if shared else mma[0]
-    choices = [given["warps"]] if "warps" in given else (8, 4, 12, 16) if shared else default_warps(kernel)
+    words = ceil_div(bits_of(problem.accumulate), REGISTER_BITS) if problem else 1
+    choices = [given["warps"]] if "warps" in given else (8, 4, 12, 16) if shared else default_warps(kernel, words)
     for warps in choices:
         part = warp_grid(kernel.block_m, kernel.block_n, warps, step_m, mma[1])
         if part is not None:
@@ -165,9 +167,12 @@ def fitted_tensor(
     return kernel.replace(mma=mma, warps=choices[-1], warp_m=0, warp_n=0)
 
 
-def default_warps(kernel: Kernel) -> tuple[int, ...]:
-    """Numbers of warps to try where nobody says: one for each 64x64 outputs (128 accumulators a thread), at least 4."""
-    wanted = min(32, max(4, kernel.block_m * kernel.block_n // 4096))
+def default_warps(kernel: Kernel, words: int) -> tuple[int, ...]:
+    """Numbers of warps to try where nobody says: one for each 128 accumulators a thread, at least 4.
+
+    That is one for each 64x64 outputs where a sum takes one register; `words` are the registers of a sum.
+    """
+    wanted = min(32, max(4, kernel.block_m * kernel.block_n * words // 4096))
     return tuple(warps for warps in (32, 16, 12, 8, 6, 4, 3, 2, 1) if warps <= wanted)
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from gemmlab.chips import Chip
 from gemmlab.formats import bits_of
 from gemmlab.kernels.catalogue import micro_tile
+from gemmlab.kernels.resources import REGISTER_BITS
 from gemmlab.model.constants import Constants
 from gemmlab.model.effects import ALL, Effects
 from gemmlab.model.machine import Machine, machine_of
@@ -17,10 +18,11 @@ from gemmlab.model.pairs import Pairs, pairs_of
 from gemmlab.model.road import load_elements
 from gemmlab.model.time import times
 from gemmlab.problem import Gemm
+from gemmlab.units import ceil_div
 
 SIDES = (16, 32, 64, 128, 192, 256)  # of tiles: powers of two, and 192, which vendors' kernels have too
 SPLITS = (1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128)
-LARGEST_TILE = 128 * 256  # float32 accumulators of one program: half of an SM's registers
+LARGEST_TILE = 128 * 256  # accumulators of one program, in registers: half of an SM's
 SMALLEST_LONG_SIDE = 64  # one warpgroup's rows; skinnier tiles leave an instruction's side empty
 SMALLEST_VECTOR_SIDE = 32  # of ordinary kernels: cuBLAS's smallest SGEMM tile is 32x32
 VECTOR_WARPS = 8  # of ordinary kernels: 256 threads
@@ -52,12 +54,14 @@ MICRO_TILES = np.array([micro_tile(t.block_m, t.block_n, VECTOR_WARPS) for t in 
 
 
 def offered(problem: Gemm, machine: Machine) -> NDArray[np.bool_]:
-    """Which candidates a library has kernels for: no splits shorter than a step, no slivers in ordinary arithmetic.
+    """Which candidates a library has kernels for: no sums that spill, no splits shorter than a step, no slivers.
 
-    A matrix-vector product is the exception: its own kernel computes no rows in vain.
+    Slivers of ordinary arithmetic serve a matrix-vector product alone: its own kernel computes no rows in vain.
     """
     table = np.array(TILINGS)
-    fits = table[:, 2] <= max(1, problem.k // step_of(problem, machine))
+    words = ceil_div(bits_of(problem.accumulate), REGISTER_BITS)
+    fits = table[:, 0] * table[:, 1] * words <= LARGEST_TILE
+    fits &= table[:, 2] <= max(1, problem.k // step_of(problem, machine))
     if machine.vector and min(problem.m, problem.n) > 1:
         fits &= table[:, :2].min(axis=1) >= SMALLEST_VECTOR_SIDE
     return np.asarray(fits)

@@ -62,6 +62,7 @@ def machine_of(
     """
     rate = rate_of(chip, format_name, ordinary=ordinary)
     has_warpgroups = "wgmma" in chip.features or "tensor_memory" in chip.features
+    has_warpgroups &= rate.format_name != "float64"  # wgmma and tcgen05 have no float64 (NVIDIA PTX ISA)
     slower = has_warpgroups and not rate.vector and not warpgroups
     peak = rate.flop_per_clock * int(chip.sm_count) * rate.clock_hz
     dram, l2 = chip.level("dram"), chip.level("l2")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from gemmlab.chips import Chip
 from gemmlab.kernels import Kernel, accumulators, get, registers_of, shared_bytes_of, stage_bytes
+from gemmlab.model.clusters import require_cluster
 from gemmlab.problem import Gemm
 from gemmlab.record import GemmlabError
 from gemmlab.units import capacity_text, ceil_div, round_up
@@ -37,6 +38,7 @@ def occupancy(problem: Gemm, chip: Chip, kernel: Kernel) -> Occupancy:
     A chip without such limits (a CPU core, a TPU's matrix unit) holds one. Raises GemmlabError where not even one
     fits.
     """
+    require_cluster(chip, kernel.cluster_m * kernel.cluster_n)
     limits = chip.limits
     needed = registers_of(kernel, problem)
     if limits is None:
