@@ -46,6 +46,8 @@ ALL = {"m": 8, "n": 8, "k": 8}
         ({"c_offset_bytes": 1 << 20}, "c_offset_bytes=1048576 is not an offset", "2^20"),
         ({"b_offset_bytes": 0.5}, "b_offset_bytes=0.5 is not a whole number", ""),
         ({"alpha": float("nan")}, "alpha=nan is not a finite number", ""),
+        ({"alpha": 10**400}, "is not a finite number", ""),
+        ({"scale": "float8_e8m0fnu/32"}, "scale='float8_e8m0fnu/32' is no BlockScale", "BlockScale.parse"),
         ({"beta": "one"}, "beta='one' is not a finite number", ""),
         ({"groups": [(8, 8, 8)], "batch": 2}, "neither a structure nor a batch", "as a group"),
         ({"groups": [(8, 8, 8)], "structure": "symmetric"}, "neither a structure nor a batch", "as a group"),

@@ -115,6 +115,27 @@ def test_a_column_wins_over_a_default(table):
     assert [(each.problem.a_format, each.problem.batch) for each in shapes] == [("float16", 2), ("bfloat16", 4)]
 
 
+def test_a_format_of_a_alone_leaves_the_others_to_format(table):
+    path = table("m,n,k,format,a_format\n1,2,3,float16,float8_e4m3fn\n1,2,3,float16,\n")
+    for shape, a_format in zip(read_table(path), ("float8_e4m3fn", "float16"), strict=True):
+        assert (shape.problem.a_format, shape.problem.b_format) == (a_format, "float16")
+
+
+def test_a_name_may_hold_a_hash(table):
+    path = table("m,n,k,name,format\n1,2,3,layer#7,float16 # the last\n")
+    assert list(read_table(path)) == [Shape(Gemm(1, 2, 3, "float16"), 1, "layer#7")]
+
+
+def test_empty_cells_that_a_spreadsheet_leaves(table):
+    path = table("m,n,k,,\n1,2,3,,\n,,,,\n4,5,6,,\n,,,,\n")
+    assert [shape.problem for shape in read_table(path)] == [Gemm(1, 2, 3), Gemm(4, 5, 6)]
+
+
+def test_a_line_ends_where_an_editor_ends_it(table):
+    shapes = read_table(table("m,n,k,name\n1,2,3,a\u2028b\n4,5,6,c\x0bd\n7,8,9\n"))
+    assert [shape.name for shape in shapes] == ["a\u2028b", "c\x0bd", ""]
+
+
 def test_rows_are_yielded_before_a_later_row_fails(table):
     rows = read_table(table("m,n,k\n1,2,3\n4,5,x\n"))
     assert next(rows).problem == Gemm(1, 2, 3)
@@ -139,6 +160,9 @@ def test_rows_are_yielded_before_a_later_row_fails(table):
         (f"m,n,k\n1,2,{1 << 62}\n", "line 2: column `k`: k="),
         ("m,n,k,lda\n4,4,4,3\n", "line 2: column `lda`: lda=3 is shorter"),
         ("m,n,k,format\n4,4,4,float17\n", "line 2: column `format`: unknown format `float17`"),
+        (f"m,n,k,count\n4,4,4,{10**400}\n", "line 2: column `count`: 1000"),
+        ("m,n,k,name\n4,4,4," + "a" * 140_000, "line 2: field larger than field limit"),
+        ("m,,k\n4,4,4\n", "line 1: a column without a title"),
         ("m,n,k,count\n4,4,4,0\n", "line 2: column `count`: 0 is not a number of times"),
         ("m,n,k,alpha\n4,4,4,one\n", "line 2: column `alpha`: `one` is not a number"),
         ("m,n,k,scale\n4,4,4,float32/x\n", "line 2: column `scale`: block scale `float32/x`"),

@@ -21,7 +21,7 @@ def shapes_of(source: Sequence[str], problem: dict[str, Any], suite: dict[str, A
         raise GemmlabError(f"{' and '.join(named)} are two sources", "give one of them")
     if "suite" in suite or (len(source) == 1 and is_suite(source[0])):
         choices = {**problem, **suite}
-        return suite_shapes(choices.pop("suite", "") or source[0], choices)
+        return suite_shapes(choices.pop("suite") if "suite" in suite else source[0], choices)
     for name in suite:
         raise GemmlabError(f"--{name} chooses within a suite, and there is none", "--suite NAME")
     if "groups" in problem:
@@ -36,9 +36,10 @@ def shapes_of(source: Sequence[str], problem: dict[str, Any], suite: dict[str, A
 
 def grouped(problem: dict[str, Any]) -> Shape:
     """A grouped multiplication."""
-    fields = dict(problem)
-    first = fields.pop("format", "float32")
-    return Shape(Gemm.grouped(fields.pop("groups"), fields.pop("a_format", first), **fields))
+    from gemmlab.problem.columns import gemm_fields
+
+    fields = gemm_fields(problem)
+    return Shape(Gemm.grouped(fields.pop("groups"), **fields))
 
 
 def is_suite(word: str) -> bool:

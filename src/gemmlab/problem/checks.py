@@ -7,6 +7,7 @@ import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from gemmlab.problem.block_scale import BlockScale
 from gemmlab.problem.epilogue import EPILOGUES, steps
 from gemmlab.problem.structure import SQUARE, STRUCTURES
 from gemmlab.record import GemmlabError, unknown_name
@@ -81,6 +82,8 @@ def check_choices(problem: Statement) -> None:
                 raise GemmlabError(
                     f"{name}={getattr(problem, name)} is not an offset", "a number of bytes from 0 to 2^20"
                 )
+    if not isinstance(problem.scale, BlockScale | None):
+        raise GemmlabError(f"scale={problem.scale!r} is no BlockScale", 'BlockScale.parse("float8_e8m0fnu/32")')
     check_factor("alpha", problem.alpha)
     check_factor("beta", problem.beta)
 
@@ -89,7 +92,7 @@ def check_factor(name: str, factor: Any) -> None:
     """Raise GemmlabError where alpha or beta is no finite number."""
     try:
         finite = math.isfinite(factor)
-    except TypeError:
+    except (TypeError, OverflowError):
         finite = False
     if not finite:
         raise GemmlabError(f"{name}={factor!r} is not a finite number")

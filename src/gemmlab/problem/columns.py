@@ -7,6 +7,7 @@ from typing import Any
 
 from gemmlab.formats import bits_of
 from gemmlab.problem.block_scale import BlockScale
+from gemmlab.problem.checks import LARGEST_SIDE
 from gemmlab.problem.gemm import Gemm
 from gemmlab.problem.shape import Shape
 from gemmlab.record import GemmlabError, unknown_name
@@ -49,31 +50,37 @@ SIDES = ("m", "n", "k")
 def column(title: str) -> str:
     """The field that a column's title means, in any case: `M`, `A-Format`; raises GemmlabError for others."""
     name = title.strip().lower().replace("-", "_").replace(" ", "_")
+    if not name:
+        raise GemmlabError("a column without a title", f"one of {', '.join(READERS)}")
     if name not in READERS:
         raise unknown_name("column", title.strip(), READERS)
     return name
 
 
 def gemm_fields(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields as Gemm names them."""
-    return {("a_format" if name == "format" else name): value for name, value in fields.items()}
+    """The fields as Gemm names them: `format` is A's, or B's alone where A has one of its own."""
+    found = {name: value for name, value in fields.items() if name != "format"}
+    if "format" in fields:
+        found.setdefault("b_format" if "a_format" in found else "a_format", fields["format"])
+    return found
 
 
 def shape(cells: Mapping[str, str], defaults: Mapping[str, Any]) -> Shape:
     """The shape of one row; an empty cell takes the default. Raises GemmlabError, with the column at fault."""
-    fields = dict(defaults)
+    given = {}
     for name, text in cells.items():
         if text:
             try:
-                fields["a_format" if name == "format" else name] = READERS[name](text)
+                given[name] = READERS[name](text)
             except GemmlabError as error:
                 raise GemmlabError(f"column `{name}`: {error.text}", error.hint) from None
+    fields = {**defaults, **gemm_fields(given)}
     missing = [name for name in SIDES if name not in fields]
     if missing:
         raise GemmlabError(f"column `{missing[0]}` is empty", "m, n and k are needed in every row")
     count, name = fields.pop("count", 1), fields.pop("name", "")
-    if count < 1:
-        raise GemmlabError(f"column `count`: {count} is not a number of times", "at least 1")
+    if not 1 <= count <= LARGEST_SIDE:
+        raise GemmlabError(f"column `count`: {count} is not a number of times", "at least 1, at most 2^40")
     try:
         return Shape(Gemm(**fields), count, name)
     except GemmlabError as error:

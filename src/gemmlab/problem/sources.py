@@ -43,7 +43,7 @@ def named_source(word: str, fields: dict[str, Any]) -> list[Shape]:
 
     if word in suite_names():
         return suite(word, **{name: value for name, value in fields.items() if name == "format" and value})
-    if word.lower().endswith(TABLES) or Path(word).is_file():
+    if word.lower().endswith(TABLES) or Path(word).is_file() or Path(word).is_fifo():
         return list(read_table(word, **fields))
     error = unknown_name("source", word, suite_names())
     raise GemmlabError(error.text, f"{HINT}; {error.hint}")

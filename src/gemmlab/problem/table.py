@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,17 +13,18 @@ from gemmlab.problem.shape import Shape
 from gemmlab.record import GemmlabError
 
 DELIMITERS = (",", ";", "\t")
+COMMENT = re.compile(r"(^|\s)#.*")  # a name like layer#3 is none
 HEADERLESS = ("m", "n", "k", "count", "name")  # what the columns mean when the first row already holds numbers
 
 
 def read_table(path: str | Path, **defaults: Any) -> Iterator[Shape]:
     """The shapes of a CSV file: columns m n k, and any of count name batch format layout lda ... by a header line.
 
-    Without a header the columns are m n k count name. Commas, semicolons, tabs or blanks separate; empty lines and what
-    follows `#` are skipped. `defaults` are fields of Gemm for what the file leaves out; `format` stands for a_format.
-    Raises GemmlabError with file, line and column.
+    Without a header the columns are m n k count name. Commas, semicolons, tabs or blanks separate; empty lines are
+    skipped, and so is a `#`, that begins a line or follows a blank, with what follows it. `defaults` are fields of Gemm
+    for what the file leaves out; `format` stands for a_format. Raises GemmlabError with file, line and column.
     """
-    rows = numbered_rows(Path(path))
+    rows = iter(list(numbered_rows(Path(path))))  # whole, so that what it raises already names its own line
     place, header = next(rows, (f"{path}", []))
     if not header:
         raise GemmlabError(f"{path} has no shapes", "a line `m,n,k`, then one line for each shape")
@@ -42,17 +44,24 @@ def read_table(path: str | Path, **defaults: Any) -> Iterator[Shape]:
 def numbered_rows(path: Path) -> Iterator[tuple[str, list[str]]]:
     """`file, line 3` and the cells of each line that has any; raises GemmlabError for a file that is no text."""
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except OSError as error:
         raise GemmlabError(f"cannot read {path}: {error.strerror}", "give the path of a CSV file of shapes") from None
     except UnicodeDecodeError as error:
         raise GemmlabError(f"{path} is not UTF-8 text: {error.reason}", "save it as UTF-8") from None
-    bare = [(number, line.partition("#")[0].strip()) for number, line in enumerate(lines, 1)]
+    bare = [(number, COMMENT.sub("", line).strip()) for number, line in enumerate(lines, 1)]
     bare = [(number, line) for number, line in bare if line]
     delimiter = next((each for each in DELIMITERS if bare and each in bare[0][1]), None)
     for number, line in bare:
-        cells = line.split() if delimiter is None else next(csv.reader([line], delimiter=delimiter))
-        yield f"{path}, line {number}", [cell.strip() for cell in cells]
+        place = f"{path}, line {number}"
+        try:
+            cells = line.split() if delimiter is None else next(csv.reader([line], delimiter=delimiter))
+        except csv.Error as error:
+            raise GemmlabError(f"{place}: {error}", "one line for each shape, its cells separated by commas") from None
+        while cells and not cells[-1].strip():
+            cells.pop()  # a spreadsheet ends its lines, and its table, with empty cells
+        if cells:
+            yield place, [cell.strip() for cell in cells]
 
 
 def check_header(names: list[str]) -> None:
