@@ -15,6 +15,11 @@ FILES = {
     "word.toml": 'base = "h100-sxm"\nsm_count = "many"\n',
     "syntax.toml": "base = \n",
     "field.toml": 'base = "h100-sxm"\nsm_cuont = 3\n',
+    "endless.csv": "m,n,k,name\n8,8,8,a\n8,8,8," + "a" * 140_000 + "\n",
+    "counts.csv": "m,n,k,count\n8,8,8,1\n8,8,8," + "9" * 400 + "\n",
+    "untitled.csv": "m,,k\n8,8,8\n",
+    "blank.csv": ",,,\n,,,\n",
+    "half.toml": 'base = "h100-sxm"\nsm_count = 0.5\n',
     "chip.toml": 'base = "h1oo-sxm"\n',
 }
 
@@ -60,6 +65,11 @@ CASES = [
     ("explain 8 8 8 --cluster 2", "--cluster: `2`", "2x1"),
     ("explain 8 8 8 --cluster 2xb", "`b`", ""),
     ("explain 8 8 8 --registers 300", "300 registers", "255"),
+    ("explain 8 8 8 --cluster 16x16 --format float16", "cluster of 256 programs", "--cluster 2x1"),
+    ("explain 8 8 8 --split-k 4611686018427387904", "split_k=4611686018427387904", "digit"),
+    ("explain 8 8 8 --group-m 4611686018427387904", "group_m=4611686018427387904", "digit"),
+    ("explain 8 8 8 --measured 5e-324s", "`5e-324s`", "208us"),
+    ("explain 8 8 8 --measured 1e300s", "`1e300s`", "208us"),
     ("explain 8 8 8 --measured 208", "--measured: `208`", "208us"),
     ("explain 8 8 8 --measured -1us", "`-1us`", "208us"),
     ("explain 8 8 8 --measured 0us", "`0us`", "208us"),
@@ -68,6 +78,7 @@ CASES = [
     ("explain 8 8 8 --groups 8x8x8", "SOURCE and --groups", "one of them"),
     ("explain --groups 8x8", "`8x8`", "128x4096x7168"),
     ("explain --groups 8x8x0", "groups[0].k=0", "at least 1"),
+    ("explain --suite=", "unknown suite ``", ""),
     ("explain --suite wavess", "`wavess`", "waves"),
     ("explain wavess", "`wavess`", "waves"),
     ("explain --suite waves --lda 8", "--lda", "--format"),
@@ -81,9 +92,14 @@ CASES = [
     ("explain short.csv", "line 2", "m, n and k"),
     ("explain zero.csv", "line 3: column `n`", "at least 1"),
     ("explain column.csv", "`kk`", ""),
+    ("explain endless.csv", "endless.csv, line 3: field larger", "one line"),
+    ("explain counts.csv", "counts.csv, line 3: column `count`", "2^40"),
+    ("explain untitled.csv", "untitled.csv, line 1: a column without a title", "m, n, k"),
+    ("explain blank.csv", "blank.csv has no shapes", "m,n,k"),
     ("explain binary.csv", "binary.csv", "UTF-8"),
     ("explain two.csv --tile 4096x4096", "shape 1 of 2 `first`", "smaller tile"),
     ("explain 8 8 8 --chip word.toml", "line 2, field `sm_count`", "chips"),
+    ("explain 8 8 8 --chip half.toml", "line 2, field `sm_count`: 0.5 is not a whole number", "chips"),
     ("explain 8 8 8 --chip syntax.toml", "line 1", ""),
     ("explain 8 8 8 --chip field.toml", "sm_cuont", "chips"),
     ("explain 8 8 8 --chip chip.toml", "`h1oo-sxm`", "h100-sxm"),
@@ -91,6 +107,7 @@ CASES = [
     ("explain 8 8 8 --html nowhere/page.html", "nowhere", "create"),
     ("explain 8 8 8 --plot .", "folder", "name a file"),
     ("explain 8 8 8 --plot a.png", "`a.png`", "a.svg"),
+    ("explain 8 8 8 --html a\0b", "a?b", "another"),
     ("explain 8 8 8 --html -", "`-`", "--csv"),
     ("explain 8 8 8 --html same --plot same", "same file", "own"),
     ("explain 8 8 8 --html fine.html --plot nowhere/a.svg", "nowhere", "create"),
@@ -133,6 +150,12 @@ def test_an_unwritable_old_file_stays_as_it_is(run):
     Path("old.html").write_text("old")
     assert run("explain", 8, 8, 8, "--kernel", "nope", "--html", "old.html").status == 2
     assert Path("old.html").read_text() == "old"
+
+
+def test_an_endless_word_is_cut(run):
+    result = run("explain", 8, 8, 8, "--chip", "h" * 100_000)
+    assert result.status == 2
+    assert len(result.err) < 500
 
 
 def test_control_characters_of_a_name_do_not_reach_the_terminal(run):

@@ -66,6 +66,39 @@ def test_a_closed_pipe_is_quiet():
     assert done.stderr == b""
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no descriptors to close")
+@pytest.mark.parametrize("words", [SHAPE, (*SHAPE, "--json"), ("chips",), ("--help",), ("explain", "--help")])
+def test_a_closed_standard_output_is_said(words):
+    done = gemmlab(*words, preexec_fn=lambda: os.close(1))
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"error: cannot write the output")
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no descriptors to close")
+@pytest.mark.parametrize("words", [("explain", "0", "1", "1"), ("explain", "--suite", "waves", "--no-advice")])
+def test_a_closed_standard_error_leaves_standard_output_alone(words):
+    open_, closed = gemmlab(*words), gemmlab(*words, preexec_fn=lambda: os.close(2))
+    assert (closed.returncode, closed.stdout) == (open_.returncode, open_.stdout)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="this system has no /dev/stdout")
+def test_a_pipe_by_its_path_takes_a_file(tmp_path):
+    done = gemmlab(*SHAPE, "--json", "--csv", "/dev/stdout", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert b"problem.m," in done.stdout.splitlines()[0]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_a_source(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    words = [sys.executable, "-m", "gemmlab", "explain", "pipe", "--json", "--no-advice"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, cwd=tmp_path) as running:
+        (tmp_path / "pipe").write_text("m,n,k\n8,9,10\n")
+        told, _ = running.communicate()
+    assert json.loads(told)["problem"]["k"] == 10
+
+
 def test_a_narrow_ascii_terminal():
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "40"}
     done = gemmlab(*SHAPE, env=environment)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -11,6 +12,7 @@ from typing import NamedTuple
 from gemmlab.record import GemmlabError, unknown_name
 
 ABOUT = "What one matrix multiplication moves, what bounds it, how fast it can go on a chip, and what to change."
+LONGEST_WORD = 200  # of an error: a longer one is cut
 INTERRUPTED = 130  # what shells report of a program that Ctrl-C ended
 
 
@@ -37,6 +39,11 @@ def main(words: Sequence[str] | None = None) -> int:
 
     0: fine. 1: the answer is no. 2: bad usage or input, said on standard error with nothing on standard output.
     """
+    if sys.stderr is None:  # closed by whoever started this: nothing that is said there may end up elsewhere
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - open as long as the program
+    if sys.stdout is None:
+        say(GemmlabError("cannot write the output: standard output is closed"))
+        return 2
     try:
         status = run(sys.argv[1:] if words is None else list(words))
         sys.stdout.flush()
@@ -94,8 +101,9 @@ def say(error: GemmlabError) -> None:
 
 
 def one_line(text: str) -> str:
-    """The text without control characters: a name out of a file must not move the cursor."""
-    return "".join(c if c.isprintable() else " " if c.isspace() else "?" for c in text)
+    """The text without control characters or endless words: a name out of a file must not move or fill the screen."""
+    short = re.sub(rf"\S{{{LONGEST_WORD},}}", lambda found: f"{found[0][: LONGEST_WORD // 2]}...", text)
+    return "".join(c if c.isprintable() else " " if c.isspace() else "?" for c in short)
 
 
 def quiet_stdout() -> None:

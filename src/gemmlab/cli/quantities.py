@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 
 from gemmlab.problem.block_scale import BlockScale
@@ -10,6 +9,7 @@ from gemmlab.problem.columns import number, real
 from gemmlab.record import GemmlabError
 
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9}
+SHORTEST_S, LONGEST_S = 1e-12, 1e12  # as explain() takes them
 NARROWEST, WIDEST = 40, 100
 GROUPS = "for example 128x4096x7168,64x4096x7168"
 
@@ -21,7 +21,7 @@ def seconds(text: str) -> float:
     if found is None or unit not in SECONDS:
         raise GemmlabError(f"`{text}` is not a time with its unit", "for example 208us; units are s, ms, us, ns")
     value = real(found[1]) * SECONDS[unit]
-    if not 0 < value < math.inf:
+    if not SHORTEST_S <= value <= LONGEST_S:
         raise GemmlabError(f"`{text}` is not a time that anything takes", "a time above 0, for example 208us")
     return value
 

@@ -30,7 +30,10 @@ def destination(path: str | os.PathLike[str]) -> Path:
     Raises GemmlabError where the folder does not exist or may not be written to, or the path is a folder.
     """
     given = os.fspath(path)
-    target = Path(os.path.realpath(given))  # the file behind a link is replaced, not the link
+    if "\0" in given:
+        raise GemmlabError(f"cannot write `{given}`: no file has such a name", "name another file")
+    special = os.path.exists(given) and not os.path.isfile(given)  # a pipe like /dev/stdout may lead nowhere by name
+    target = Path(given if special else os.path.realpath(given))  # the file behind a link is replaced, not the link
     if target.is_dir():
         raise GemmlabError(f"cannot write `{given}`: it is a folder", "name a file in it")
     if not target.parent.is_dir():
