@@ -145,3 +145,26 @@ def test_the_limit_of_a_measured_time_is_the_roofline():
     peak = load("h200-sxm").peak_flop_per_s("bfloat16")
     told = explain(square, "h200-sxm", measured_time_s=2 * square.flop / peak, advice=False)
     assert told.measurement.fraction_of_limit == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf"), 1e-300, 1e300])
+def test_a_time_that_nothing_takes_is_refused(seconds):
+    with pytest.raises(GemmlabError, match="not a time that anything takes"):
+        explain(Gemm(64, 48, 32), measured_time_s=seconds)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        Gemm(HUGE, 8, 8, "float16", batch=4, layout="nt"),  # folding the batch into m
+        Gemm(8, HUGE - 1, HUGE - 3, "float16"),  # padding n and k, and their leading dimensions
+        Gemm(2, 2, 2, batch=HUGE),  # launching several together
+    ],
+)
+def test_advice_does_not_ask_past_the_largest_side(problem):
+    assert explain(problem).advice
+
+
+def test_bytes_are_floats_where_there_is_no_l2():
+    record = explain(Gemm(8, 19178028845, 1115, "int8", batch=15082), "tpu-v1", advice=False)
+    assert Record.from_json(record.to_json()) == record

@@ -11,7 +11,9 @@ from gemmlab.model.outlook import Outlook
 from gemmlab.model.predict import predict
 from gemmlab.model.suited import on_chip, suited
 from gemmlab.problem import Gemm
-from gemmlab.record import Count, Measurement, Prediction, Record
+from gemmlab.record import Count, GemmlabError, Measurement, Prediction, Record
+
+SHORTEST_S, LONGEST_S = 1e-12, 1e12  # a cycle takes longer, and a chip does not last as long
 
 
 def explain(
@@ -30,6 +32,8 @@ def explain(
     for what cannot be used: unknown names, a tile that does not fit, a format that the chip cannot compute in.
     """
     chip = load(chip) if isinstance(chip, str) else chip
+    if measured_time_s is not None:
+        check_time(measured_time_s)
     chosen = kernel is not None
     if kernel is None:
         kernel = suited(problem, chip, default_for(problem))
@@ -52,6 +56,14 @@ def explain(
         measurement=reported(chip, counted, prediction, measured_time_s) if measured_time_s is not None else None,
         advice=given,
     )
+
+
+def check_time(measured_time_s: float) -> None:
+    """Raise GemmlabError for seconds that nothing takes."""
+    if not SHORTEST_S <= measured_time_s <= LONGEST_S:
+        raise GemmlabError(
+            f"measured_time_s={measured_time_s!r} is not a time that anything takes", "seconds: 208e-6 for 208 us"
+        )
 
 
 def reported(chip: Chip, counted: Count, prediction: Prediction, measured_time_s: float) -> Measurement:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gemmlab.kernels.kernel import FAMILIES, RASTERS, WARP, Kernel
 from gemmlab.problem import Gemm
+from gemmlab.problem.checks import LARGEST_SIDE
 from gemmlab.record import GemmlabError, unknown_name
 
 MOST_THREADS = 1024  # of one program, on every CUDA chip
@@ -45,6 +46,10 @@ def check_number(name: str, value: object) -> None:
     least = LEAST[name]
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise GemmlabError(f"{name}={value!r} of a kernel is not a whole number", f"at least {least}")
+    if value > LARGEST_SIDE:
+        raise GemmlabError(
+            f"{name}={value} of a kernel is past the largest side of a problem, 2^40", "is a digit too many?"
+        )
 
 
 def check_mma(mma: object) -> None:

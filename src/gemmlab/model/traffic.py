@@ -59,7 +59,7 @@ def dram_traffic(
     l2 = chip.level("l2")
     if l2 is None:
         total = float(problem.compulsory_bytes)
-        return DramTraffic(total - problem.d_bytes, problem.d_bytes, total, total)
+        return DramTraffic(total - problem.d_bytes, float(problem.d_bytes), total, total)
     cache = Cache(float(l2.capacity_bytes), l2_partitions(chip), constants.l2_ways, int(chip.sm_count))
     parts = [
         (times, member_traffic(member, kernel, cache, held.programs, constants, band=band))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 from gemmlab.model.advice.alignment import alignment_advice
 from gemmlab.model.advice.arithmetic import format_advice, padding_advice
 from gemmlab.model.advice.situation import Situation
 from gemmlab.model.advice.surroundings import blame, fine, folding_advice, launch_advice
 from gemmlab.model.advice.tiling import cluster_advice, family_advice, raster_advice, split_advice, tile_advice
 from gemmlab.model.outlook import Outlook
-from gemmlab.record import Advice
+from gemmlab.record import Advice, GemmlabError
 
+Rule = Callable[[Situation], Iterator[Advice]]
 RULES = (
     alignment_advice,
     format_advice,
@@ -30,6 +33,14 @@ def order(advice: Advice) -> tuple[bool, float, int]:
     return advice.confidence == "low", -round(advice.predicted_speedup, 2), SURE[advice.confidence]
 
 
+def said(rule: Rule, now: Situation) -> Iterator[Advice]:
+    """What a rule has to say; nothing where a neighbour that it asks about cannot be, its side past the largest."""
+    try:
+        yield from rule(now)
+    except GemmlabError:
+        return
+
+
 def advise(outlook: Outlook, *, chosen: bool = False, measured_time_s: float | None = None) -> tuple[Advice, ...]:
     """The Record's `advice`: changes predicted to gain, the surest and largest first, or that the shape is fine.
 
@@ -37,7 +48,7 @@ def advise(outlook: Outlook, *, chosen: bool = False, measured_time_s: float | N
     a time that the user saw, it may be the library's fault, or the measurement's.
     """
     now = Situation(outlook, chosen=chosen, measured_time_s=measured_time_s)
-    found = [advice for rule in RULES for advice in rule(now)]
+    found = [advice for rule in RULES for advice in said(rule, now)]
     found.extend(blame(now, found))
     found.extend(fine(now, found))
     return tuple(sorted(found, key=order))

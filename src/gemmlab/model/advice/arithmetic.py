@@ -23,14 +23,15 @@ def format_advice(now: Situation) -> Iterator[Advice]:
         other = problem.in_format(used)
         gain = now.gain(now.time_s(other))
         generic = chip.kind == "cpu"
-        yield Advice(
-            cause="format",
-            change=f"multiply in {used}: {chip.name} has no unit for {problem.a_format}"
-            + (", and a library's generic loop converts every element" if generic else ""),
-            predicted_speedup=max(gain, 1.0),
-            cost=f"operands in {used}",
-            confidence="high" if generic else "medium",
-        )
+        if gain >= WORTH:
+            yield Advice(
+                cause="format",
+                change=f"multiply in {used}: {chip.name} has no unit for {problem.a_format}"
+                + (", and a library's generic loop converts every element" if generic else ""),
+                predicted_speedup=gain,
+                cost=f"operands in {used}",
+                confidence="high" if generic else "medium",
+            )
     if problem.a_format == "float32" and "tfloat32" in chip.peaks and now.kernel.family != "naive":
         other = problem.in_format("tfloat32")
         named = suited(other, chip, default_for(other), now.outlook.constants) if now.chosen else None
