@@ -7,6 +7,7 @@ import pytest
 import gemmlab.chips
 from gemmlab.experiment import explain
 from gemmlab.kernels import get
+from gemmlab.model.suited import on_chip
 from gemmlab.problem import Gemm
 
 TURING_WITHOUT_TENSOR_CORES = """
@@ -263,3 +264,42 @@ def test_advice_is_what_it_says_when_followed():
 def test_a_grouped_problem_pads_all_its_members():
     advice = explain(Gemm.grouped([(256, 2047, 4096)] * 8, "bfloat16"), "h200-sxm").advice
     assert any("n from 2047 to 2048" in a.change for a in advice)
+
+
+@pytest.mark.parametrize(
+    ("chip", "problem", "tile"),
+    [
+        ("h200-sxm", Gemm(3488, 3160, 6144, "bfloat16", layout="nt"), "64x64x32"),
+        ("h100-sxm", Gemm(4648, 2048, 1088, "float16"), "128x32x64"),
+        ("h100-sxm", Gemm(512, 3072, 16384, "bfloat16"), "64x96x64"),
+        ("a100-sxm-80gb", Gemm(2048, 2048, 2048, "float16"), "64x64x32"),
+    ],
+)
+def test_a_tile_is_named_with_all_that_its_gain_needs(chip, problem, tile):
+    """The flags alone, given to the command, name the kernel that was priced: stages and clusters too."""
+    on = gemmlab.chips.load(chip)
+    before = explain(problem, on, on_chip(get("tensor", problem=problem, tile=tile), problem, on))
+    said = next(a for a in before.advice if "--tile" in a.change)
+    words = said.change.replace("--persistent", "").split()
+    flags = {name[2:].replace("-", "_"): value for name, value in zip(words[::2], words[1::2], strict=True)}
+    cluster_m, cluster_n = map(int, flags.pop("cluster", "1x1").split("x"))
+    numbers = {name: int(value) for name, value in flags.items() if value.isdigit()}
+    kernel = get(
+        flags["kernel"],
+        problem=problem,
+        tile=flags["tile"],
+        cluster_m=cluster_m,
+        cluster_n=cluster_n,
+        persistent="--persistent" in said.change,
+        **numbers,
+    )
+    after = explain(problem, on, on_chip(kernel, problem, on), advice=False)
+    assert said.predicted_speedup == pytest.approx(before.prediction.time_s / after.prediction.time_s, rel=0.05)
+
+
+def test_nothing_is_fine_beside_a_change():
+    """A chip without a unit for int8 that gains nothing by float16 says one thing, not two."""
+    for problem, chip in ((Gemm(118, 911, 7, "int8", layout="nt"), "m2"), (Gemm(8, 8, 8, "tfloat32"), "t4")):
+        causes = [a.cause for a in explain(problem, chip).advice]
+        assert len(causes) == len(set(causes))
+        assert "none" not in causes or causes == ["none"]

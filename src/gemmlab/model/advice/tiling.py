@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gemmlab.kernels import get
+from gemmlab.kernels import Kernel, get
 from gemmlab.model.advice.situation import WORTH, Situation
 from gemmlab.model.clusters import usable_sms
 from gemmlab.model.kernel_pairs import pairs_of_kernel
@@ -39,14 +39,30 @@ def tile_advice(now: Situation) -> Iterator[Advice]:
     gain = now.gain(then)
     if gain < WORTH or same:
         return
-    split = f" --split-k {better.split_k}" if better.split_k != kernel.split_k else ""
     yield Advice(
         cause=tile_cause(now),
-        change=f"--kernel {better.name} --tile {better.block_m}x{better.block_n}x{better.block_k}{split}",
+        change=flags_of(now, better),
         predicted_speedup=gain,
         cost="none; another kernel",
         confidence="medium" if gain < SURE_GAIN else "high",
     )
+
+
+def flags_of(now: Situation, kernel: Kernel) -> str:
+    """The flags that name a kernel: its tile, and what differs from the catalogue's kernel of that tile."""
+    tile = (kernel.block_m, kernel.block_n, kernel.block_k)
+    plain = on_chip(get(kernel.name, problem=now.problem, tile=tile), now.problem, now.chip)
+    said = [f"--kernel {kernel.name} --tile {'x'.join(map(str, tile))}"]
+    said += [
+        f"--{name.replace('_', '-')} {getattr(kernel, name)}"
+        for name in ("stages", "warps", "split_k", "raster", "group_m")
+        if getattr(kernel, name) != getattr(plain, name)
+    ]
+    if (kernel.cluster_m, kernel.cluster_n) != (plain.cluster_m, plain.cluster_n):
+        said.append(f"--cluster {kernel.cluster_m}x{kernel.cluster_n}")
+    if kernel.persistent and not plain.persistent:
+        said.append("--persistent")
+    return " ".join(said)
 
 
 def tile_cause(now: Situation) -> str:
