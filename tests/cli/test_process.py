@@ -99,6 +99,20 @@ def test_a_pipe_is_a_source(tmp_path):
     assert json.loads(told)["problem"]["k"] == 10
 
 
+@pytest.mark.parametrize("flags", [("--json",), ("--csv", "-")])
+def test_lines_of_many_shapes_come_as_they_are_known(flags, tmp_path):
+    (tmp_path / "many.csv").write_text("m,n,k\n" + "".join(f"{512 + i},512,512\n" for i in range(2000)))
+    words = [sys.executable, "-m", "gemmlab", "explain", "many.csv", *flags]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path) as running:
+        first = [running.stdout.readline() for _ in range(2)]
+        ended = running.poll()
+        running.stdout.close()
+        assert running.wait() == 0  # whoever read has seen enough
+        assert running.stderr.read() == b""
+    assert all(first)
+    assert ended is None
+
+
 def test_a_narrow_ascii_terminal():
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "40"}
     done = gemmlab(*SHAPE, env=environment)

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gemmlab.cli.options import EXPLAIN, KERNEL, OUTPUT, PROBLEM, SUITE
-from gemmlab.cli.output import deliver, prepared
+from gemmlab.cli.output import deliver, is_stream, prepared, stream
 from gemmlab.cli.parse import parse
 from gemmlab.cli.shapes import shapes_of
 from gemmlab.problem import Gemm, Shape
 from gemmlab.record import GemmlabError, Record
 
 if TYPE_CHECKING:
+    from gemmlab.chips import Chip
     from gemmlab.kernels import Kernel
 
 HELP = "gemmlab explain --help"
@@ -45,37 +46,46 @@ def run(words: Sequence[str]) -> int:
         raise GemmlabError(
             f"--plot draws one multiplication, but there are {len(shapes)} shapes", "--html draws each of them"
         )
-    chip = given.get("chip", "h100-sxm")
-    told = list(records(shapes, chip, KERNEL.of(given), measured, advice="no_advice" not in output))
-    deliver(told, shapes, output)
+    from gemmlab import chips  # the model loads numpy, which bad input need not wait for
+
+    chip, flags = chips.load(given.get("chip", "h100-sxm")), KERNEL.of(given)
+    if len(shapes) > 1:
+        require_all(shapes, chip, flags)
+    told = records(shapes, chip, flags, measured, advice="no_advice" not in output)
+    if len(shapes) > 1 and is_stream(output):
+        stream(told, shapes, output)
+    else:
+        deliver(list(shown_progress(told, len(shapes))), shapes, output)
     return 0
 
 
-def records(
-    shapes: Sequence[Shape], chip_name: str, flags: dict[str, Any], measured: float | None, *, advice: bool
-) -> Iterator[Record]:
-    """A Record of each shape; raises GemmlabError that says which shape it is about where there are several."""
-    from gemmlab import chips, experiment  # the model loads numpy, which bad input need not wait for
+def require_all(shapes: Sequence[Shape], chip: Chip, flags: dict[str, Any]) -> None:
+    """Raise GemmlabError for the first of several shapes that cannot be explained, before work on any is done."""
+    from gemmlab import experiment
 
-    chip = chips.load(chip_name)
     for index, shape in enumerate(shapes):
-        progress(index, len(shapes))
         try:
-            kernel = kernel_of(shape.problem, flags)
-            if kernel is not None:
-                kernel = experiment.on_chip(kernel, shape.problem, chip)
-            yield experiment.explain(shape.problem, chip, kernel, measured_time_s=measured, advice=advice)
+            experiment.require(shape.problem, chip, kernel_of(shape.problem, chip, flags))
         except GemmlabError as error:
-            progress(len(shapes), len(shapes))
             raise placed(error, index, shapes) from None
-    progress(len(shapes), len(shapes))
 
 
-def kernel_of(problem: Gemm, flags: dict[str, Any]) -> Kernel | None:
-    """The kernel that the flags describe for a problem; None where they leave the choice to the model."""
+def records(
+    shapes: Sequence[Shape], chip: Chip, flags: dict[str, Any], measured: float | None, *, advice: bool
+) -> Iterator[Record]:
+    """A Record of each shape, as it is worked out; raises GemmlabError."""
+    from gemmlab import experiment
+
+    for shape in shapes:
+        kernel = kernel_of(shape.problem, chip, flags)
+        yield experiment.explain(shape.problem, chip, kernel, measured_time_s=measured, advice=advice)
+
+
+def kernel_of(problem: Gemm, chip: Chip, flags: dict[str, Any]) -> Kernel | None:
+    """The kernel that the flags describe for a problem on a chip; None where they leave the choice to the model."""
     if not flags:
         return None
-    from gemmlab import kernels
+    from gemmlab import experiment, kernels
 
     settings = dict(flags)
     name = settings.pop("kernel", None)
@@ -85,20 +95,26 @@ def kernel_of(problem: Gemm, flags: dict[str, Any]) -> Kernel | None:
         )
     if "cluster" in settings:
         settings["cluster_m"], settings["cluster_n"] = settings.pop("cluster")
-    return kernels.get(kernels.default_for(problem).name if name is None else name, problem=problem, **settings)
+    name = kernels.default_for(problem).name if name is None else name
+    return experiment.on_chip(kernels.get(name, problem=problem, **settings), problem, chip)
 
 
 def placed(error: GemmlabError, index: int, shapes: Sequence[Shape]) -> GemmlabError:
-    """The same error with the shape it is about, where there are several."""
-    if len(shapes) == 1:
-        return error
+    """The same error with the one of several shapes that it is about."""
     shape = shapes[index]
     p = shape.problem
     name = f" `{shape.name}`" if shape.name else ""
     return GemmlabError(f"shape {index + 1} of {len(shapes)}{name}, {p.m} {p.n} {p.k}: {error.text}", error.hint)
 
 
-def progress(done: int, total: int) -> None:
-    """Say how far a sweep has come, on a terminal alone, and take it back at the end."""
-    if total > 1 and sys.stderr.isatty():
-        print(f"\r{done} of {total}" if done < total else "\r\x1b[K", end="", file=sys.stderr, flush=True)
+def shown_progress(told: Iterator[Record], total: int) -> Iterator[Record]:
+    """The same Records, and how many there are so far, on a terminal alone and taken back at the end."""
+    said = total > 1 and sys.stderr.isatty()
+    try:
+        for done, record in enumerate(told, 1):
+            if said:
+                print(f"\r{done} of {total}", end="", file=sys.stderr, flush=True)
+            yield record
+    finally:
+        if said:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -1,10 +1,13 @@
-"""Where the answer goes: all of it is rendered, and every file found writable, before anything is written."""
+"""Where the answer goes: all of it is rendered, and every file found writable, before anything is written.
+
+Lines for programs, of several shapes, are the exception: each is printed as soon as it is known.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from gemmlab.problem import Shape
@@ -58,6 +61,23 @@ def deliver(records: Sequence[Record], shapes: Sequence[Shape], output: dict[str
             write_file(path, text)
             print(f"wrote {path}", file=sys.stderr)
     emit(printed, for_programs="json" in output or output.get("csv") == STDOUT)
+
+
+def is_stream(output: dict[str, Any]) -> bool:
+    """Whether lines for programs on standard output are all that is asked for: each can be had at once."""
+    return not targets(output) and ("json" in output or output.get("csv") == STDOUT)
+
+
+def stream(records: Iterable[Record], shapes: Sequence[Shape], output: dict[str, Any]) -> None:
+    """Print each Record's line as soon as it is known: whoever reads thousands need not wait for the last."""
+    if "json" in output:
+        for record in records:
+            emit(record.to_json() + "\n", for_programs=True)
+        return
+    from gemmlab.report import csv_rows
+
+    for line in csv_rows(records, shapes):
+        emit(line + "\n", for_programs=True)
 
 
 def shown(records: Sequence[Record], shapes: Sequence[Shape], output: dict[str, Any]) -> str:

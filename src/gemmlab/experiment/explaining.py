@@ -7,6 +7,8 @@ from gemmlab.chips import section as chip_section
 from gemmlab.count import count
 from gemmlab.kernels import Kernel, default_for, get
 from gemmlab.kernels import section as kernel_section
+from gemmlab.model.machine import machine_for, machine_of
+from gemmlab.model.occupancy import occupancy
 from gemmlab.model.outlook import Outlook
 from gemmlab.model.predict import predict
 from gemmlab.model.suited import on_chip, suited
@@ -56,6 +58,15 @@ def explain(
         measurement=reported(chip, counted, prediction, measured_time_s) if measured_time_s is not None else None,
         advice=given,
     )
+
+
+def require(problem: Gemm, chip: Chip, kernel: Kernel | None = None) -> None:
+    """Raise GemmlabError where `explain` would, without its work; a `kernel` left out is the model's to choose."""
+    if kernel is None:
+        machine_of(chip, problem.a_format)
+    else:
+        machine_for(chip, problem, kernel)
+        occupancy(problem, chip, kernel)
 
 
 def check_time(measured_time_s: float) -> None:
