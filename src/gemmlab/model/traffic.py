@@ -27,9 +27,11 @@ from gemmlab.model.simulation import (
     stored_bytes,
 )
 from gemmlab.problem import Gemm
+from gemmlab.units import ceil_div
 
 LEAST_READ = 0.9  # of A and B, whatever an earlier kernel left of them in L2: the least that the band's low end may say
 KEPT_SHARE = 0.03  # of L2 that a long kernel leaves dirty with its own result (H200: 1.9 of 60 MB at 8192^3)
+MOST_ALIKE = 16  # members that differ in m alone and are simulated each: neighbours' traffic differs by their bytes
 READING_SPREAD = 0.05  # two readings of one launch differ by up to this (benchmarks/results/dram_counters_h200.json)
 
 
@@ -71,12 +73,33 @@ def dram_traffic(
 
 def distinct_members(problem: Gemm) -> list[tuple[Gemm, int]]:
     """Members of a group that differ, with how many there are of each: equal ones move equally much."""
-    seen: dict[tuple[int, int, int], tuple[Gemm, int]] = {}
+    seen: dict[tuple[int, int], dict[int, tuple[Gemm, int]]] = {}
     for member in problem.members:
-        key = (member.m, member.n, member.k)
-        first, count = seen.get(key, (member, 0))
-        seen[key] = (first, count + 1)
-    return list(seen.values())
+        alike = seen.setdefault((member.n, member.k), {})
+        first, count = alike.get(member.m, (member, 0))
+        alike[member.m] = (first, count + 1)
+    return [each for alike in seen.values() for each in few(list(alike.values()))]
+
+
+def few(alike: list[tuple[Gemm, int]]) -> list[tuple[Gemm, int]]:
+    """At most MOST_ALIKE of members that differ in m alone: neighbours become as many of their mean m.
+
+    So hundreds of experts take no longer than a few, and A, B and D together keep their sizes.
+    """
+    if len(alike) <= MOST_ALIKE:
+        return alike
+    rows = sum(member.m * count for member, count in alike)
+    runs: dict[int, list[tuple[Gemm, int]]] = {}
+    before = 0
+    for member, count in sorted(alike, key=lambda each: each[0].m):
+        runs.setdefault(before * MOST_ALIKE // rows, []).append((member, count))
+        before += member.m * count
+    merged = []
+    for run in runs.values():
+        times = sum(count for _, count in run)
+        mean = ceil_div(sum(member.m * count for member, count in run), times)
+        merged.append((run[-1][0].replace(m=mean), times))
+    return merged
 
 
 def member_traffic(
