@@ -87,6 +87,8 @@ CASES = [
     ("explain --suite waves --lda 8", "--lda", "--format"),
     ("explain --suite waves --batch 8", "--batch", "--format"),
     ("explain --suite vllm --model lama", "`lama`", ""),
+    ("explain llama-3-8b --sequence 0", "--sequence: 0", "at least 1"),
+    ("explain llama-3-8b --context -1", "--context: -1", "at least 1"),
     ("explain 8 8 8 --suite waves", "SOURCE and --suite", "one of them"),
     ("explain 8 8 8 --tokens 3", "--tokens", "--suite"),
     ("explain nope.csv", "nope.csv", "CSV"),

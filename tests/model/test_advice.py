@@ -303,3 +303,9 @@ def test_nothing_is_fine_beside_a_change():
         causes = [a.cause for a in explain(problem, chip).advice]
         assert len(causes) == len(set(causes))
         assert "none" not in causes or causes == ["none"]
+
+
+def test_launching_together_is_advised_where_it_gains():
+    kernel = get("register", problem=(problem := Gemm(1, 18607, 1, "int8")), tile="2x64x165")
+    for advice in explain(problem, "a100-pcie-80gb", kernel).advice:
+        assert advice.cause == "none" or advice.predicted_speedup >= 1.03, advice

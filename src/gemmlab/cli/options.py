@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gemmlab.cli.parse import Flag, Section
-from gemmlab.cli.quantities import cluster, members, scale, seconds, width
+from gemmlab.cli.quantities import cluster, members, scale, seconds, size, width
 from gemmlab.problem.columns import number, real
 
 JSON = Flag("json", "Print one Record a line as JSON, and nothing else.")
@@ -81,12 +81,12 @@ SUITE = Section(
             "Explain every shape of a suite: deepgemm, stream-k, tritonbench-llama, vllm, waves, llama-3-8b, ...",
             "NAME",
         ),
-        Flag("sequence", "Models: new tokens of each sequence; default the model's usual length.", "N", number),
+        Flag("sequence", "Models: new tokens of each sequence; default the model's usual length.", "N", size),
         Flag(
             "context",
             "Models: tokens that each new one sees; default the sequence itself. --sequence 1 --context 4096 decodes.",
             "N",
-            number,
+            size,
         ),
         Flag("training", "Models: a training step, the gradients too."),
         Flag("model", "vllm: the model whose weights are multiplied; default llama-3-8b.", "NAME"),

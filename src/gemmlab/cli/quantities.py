@@ -26,6 +26,14 @@ def seconds(text: str) -> float:
     return value
 
 
+def size(text: str) -> int:
+    """A whole number of at least 1; raises GemmlabError."""
+    found = number(text)
+    if found < 1:
+        raise GemmlabError(f"{found} is not a size", "at least 1, or leave it out")
+    return found
+
+
 def cluster(text: str) -> tuple[int, int]:
     """Programs of a cluster along m and n from `2x1`; raises GemmlabError."""
     parts = text.lower().split("x")

@@ -27,6 +27,8 @@ def launch_advice(now: Situation) -> Iterator[Advice]:
     if problem.groups or now.chip.kind != "gpu" or constants.launch_s < MOSTLY * now.now_s:
         return
     together = now.time_s(problem.replace(batch=problem.batch * FOLDED)) / FOLDED
+    if now.gain(together) < WORTH:
+        return
     yield Advice(
         cause="launch",
         change=f"launch several together, as a batched or grouped GEMM ({FOLDED} are priced here) or in a CUDA graph",
