@@ -27,7 +27,7 @@ class Road(NamedTuple):
 def roads(problem: Gemm) -> tuple[Road, ...]:
     """The alignment of A, B and D (and of C where it is read, which shares D's).
 
-    A matrix of one row has no stride: only its base counts.
+    A vector, of one row or of one column without gaps, has no stride: only its base counts.
     """
     rows_a, rows_b = problem.a_stored[0], problem.b_stored[0]
     table = (
@@ -37,8 +37,10 @@ def roads(problem: Gemm) -> tuple[Road, ...]:
     )
     found = []
     for operand, name, stride, rows, offset in table:
-        many = rows > 1 or problem.batch > 1 or bool(problem.groups)
-        step = stride * bits_of(name) if many else 0
+        vector = rows == 1 or stride == 1
+        several = problem.batch > 1 or bool(problem.groups)
+        apart = (rows * stride if several else 0) if vector else stride
+        step = apart * bits_of(name)
         found.append(Road(operand, gcd(step, offset * 8, ROAD_BITS)))
     return tuple(found)
 
