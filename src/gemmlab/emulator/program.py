@@ -274,9 +274,7 @@ class Leave:
     label: int
 
 
-Stmt = (
-    Assign | Load | Store | Atomic | Barrier | WarpOp | If | For | While | Break | Continue | Return | Scope | Leave
-)
+Stmt = Assign | Load | Store | Atomic | Barrier | WarpOp | If | For | While | Break | Continue | Return | Scope | Leave
 
 # --- the whole ---------------------------------------------------------------------------------------------------
 
@@ -305,7 +303,7 @@ class Array:
     extents: tuple[Expr, ...]
     line: Line
     base: str = ""
-    offset: Expr = Const("int64", 0)  # noqa: RUF009 - frozen
+    offset: Expr = Const("int64", 0)
 
 
 @dataclass(frozen=True, slots=True)
