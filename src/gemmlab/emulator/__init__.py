@@ -1,0 +1,1 @@
+"""Runs numba.cuda kernels on the CPU: exact counts, faults, schedules and proofs."""
