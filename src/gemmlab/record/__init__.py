@@ -1,5 +1,20 @@
 """The Record: one multiplication, one chip, one kernel, and everything said about them."""
 
+from gemmlab.record.emulation import (
+    Access,
+    ArgumentSection,
+    ArrayCounts,
+    BlocksSection,
+    EmulationSection,
+    FaultSection,
+    GlobalAccess,
+    LineCounts,
+    LocalAccess,
+    ProofSection,
+    ScheduleSection,
+    SharedAccess,
+    ThreadPlace,
+)
 from gemmlab.record.errors import GemmlabError, unknown_name
 from gemmlab.record.sections import (
     Advice,
@@ -18,18 +33,31 @@ from gemmlab.record.sections import (
 )
 
 __all__ = [
+    "Access",
     "Advice",
+    "ArgumentSection",
+    "ArrayCounts",
+    "BlocksSection",
     "ChipSection",
     "Count",
+    "EmulationSection",
+    "FaultSection",
     "GemmlabError",
+    "GlobalAccess",
     "KernelSection",
     "LevelFigures",
     "LevelPrediction",
+    "LineCounts",
+    "LocalAccess",
     "Measurement",
     "Prediction",
     "ProblemSection",
+    "ProofSection",
     "Record",
+    "ScheduleSection",
+    "SharedAccess",
     "Term",
+    "ThreadPlace",
     "Verdict",
     "WorstElement",
     "unknown_name",

@@ -2,9 +2,8 @@
 
 import msgspec
 
-
-class Section(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of all sections: frozen, named fields, comparable."""
+from gemmlab.record.emulation import EmulationSection
+from gemmlab.record.section import Section
 
 
 class ProblemSection(Section, frozen=True, kw_only=True):
@@ -159,7 +158,7 @@ class Measurement(Section, frozen=True, kw_only=True):
     repeats: int | None = None  #: how many
     flop_per_s: float | None = None  #: flop over time
     fraction_of_limit: float | None = None  #: limit over time: 1 is the roofline itself
-    environment: dict[str, str] = {}  #: chip, driver, versions, clocks
+    environment: dict[str, str] = msgspec.field(default_factory=dict)  #: chip, driver, versions, clocks
 
 
 class WorstElement(Section, frozen=True, kw_only=True):
@@ -196,7 +195,7 @@ class Record(Section, frozen=True, kw_only=True):
     count: Count | None = None  #: counted
     prediction: Prediction | None = None  #: predicted
     advice: tuple[Advice, ...] | None = None  #: predicted; null where not asked for, empty where nothing is to gain
-    emulation: None = None  #: filled by a later command
+    emulation: EmulationSection | None = None  #: emulated: one launch of a kernel
     measurement: Measurement | None = None  #: measured
     verdict: Verdict | None = None  #: checked
     systolic: None = None  #: filled by a later command
