@@ -6,7 +6,7 @@ what a whole answer may take (benchmarks/cold_start.py). It also says what is wr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from gemmlab.record import GemmlabError
@@ -19,6 +19,8 @@ class Flag(NamedTuple):
     about: str
     metavar: str = ""  #: what its value is called; empty for a flag without one
     read: Callable[[str], Any] = str  #: its value from the word; raises GemmlabError
+    many: bool = False  #: may be given several times; its values are then a tuple, in order
+    words: int = 1  #: how many words are its value; of more than one, each is read alone and the value is a tuple
 
     @property
     def typed(self) -> str:
@@ -64,17 +66,27 @@ def parse(words: Sequence[str], sections: Iterable[Section], where: str) -> Word
             if typed not in known:
                 raise unknown_flag(typed, known, where)
             flag = known[typed]
-            if flag.name in given:
+            if flag.name in given and not flag.many:
                 raise GemmlabError(f"{typed} is given twice", "give it once")
             if not flag.metavar and equals:
                 raise GemmlabError(f"{typed} takes no value, but `{value}` is given", typed)
-            given[flag.name] = read(flag, value if equals else next(left, None)) if flag.metavar else True
+            found = value_of(flag, value if equals else None, left) if flag.metavar else True
+            given[flag.name] = (*given.get(flag.name, ()), found) if flag.many else found
     return Words(tuple(plain), given)
 
 
 def is_flag(word: str) -> bool:
     """Whether a word is a flag: it begins with a dash, is more than that, and is no negative number."""
     return word.startswith("-") and word != "-" and not word[1:2].isdigit()
+
+
+def value_of(flag: Flag, first: str | None, left: Iterator[str]) -> Any:
+    """The value of a flag from what stands behind its `=`, if anything does, and from the words after it."""
+    found = []
+    while len(found) < flag.words:
+        word = first if first is not None and not found else next(left, None)
+        found.append(read(flag, word))
+    return found[0] if flag.words == 1 else tuple(found)
 
 
 def read(flag: Flag, word: str | None) -> Any:

@@ -34,6 +34,14 @@ def size(text: str) -> int:
     return found
 
 
+def sides(text: str) -> tuple[int, ...]:
+    """One to three sizes along x, y and z from `256`, `16x16` or `8x8x4`; raises GemmlabError."""
+    parts = text.lower().split("x")
+    if len(parts) > 3 or not all(part.isdecimal() for part in parts):
+        raise GemmlabError(f"`{text}` is not one to three sizes", "X, X x Y or X x Y x Z, for example 16x16")
+    return tuple(size(part) for part in parts)
+
+
 def cluster(text: str) -> tuple[int, int]:
     """Programs of a cluster along m and n from `2x1`; raises GemmlabError."""
     parts = text.lower().split("x")

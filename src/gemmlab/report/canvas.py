@@ -13,6 +13,7 @@ PAINT = {
     "given": "2",
     "datasheet": "2",
     "counted": "36",
+    "emulated": "32",
     "predicted": "33",
     "measured": "35",
     "checked": "34",

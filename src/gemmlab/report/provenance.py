@@ -13,6 +13,7 @@ SECTION_KINDS = {
     "count": "counted",
     "prediction": "predicted",
     "advice": "predicted",
+    "emulation": "emulated",
     "measurement": "measured",
     "verdict": "checked",
 }
@@ -57,6 +58,7 @@ SOURCES = {
     "prediction.lower_bounds.hong_kung": "2mnk/sqrt(S/3): what three square tiles in a fast memory of S move; no bound",
     "prediction.lower_bound_bytes": "the larger of the tight bound and each matrix once",
     "advice": "the model run again with one cause removed",
+    "emulation": "the kernel run on a CPU, every access of every thread counted",
     "measurement": "read on the chip, or reported by the user",
     "verdict": "every element of the result compared with the reference",
     "verdict.wrong_elements": "elements further from the reference than rounding explains",

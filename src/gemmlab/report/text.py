@@ -33,8 +33,22 @@ def print_record(record: Record, stream: TextIO | None = None) -> None:
 
 def draw(record: Record, canvas: Canvas) -> str:
     """All sections that the Record has, a blank line between them."""
+    if record.emulation:
+        return emulated(record, canvas)
     sections = (heading, traffic, limits, time, lower_bounds, measurement, correctness, advice, notes)
     blocks = [block for section in sections if (block := section(record, canvas))]
+    return joined(blocks)
+
+
+def emulated(record: Record, canvas: Canvas) -> str:
+    """The sections of an emulated launch, then what was checked of its result."""
+    from gemmlab.report.emulation import sections
+
+    return joined([block for block in (*sections(record, canvas), correctness(record, canvas)) if block])
+
+
+def joined(blocks: list[list[str]]) -> str:
+    """Blocks of lines, a blank line between them."""
     return "\n".join(line.rstrip() for line in chain.from_iterable([*block, ""] for block in blocks)).rstrip()
 
 

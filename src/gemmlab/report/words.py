@@ -10,6 +10,7 @@ KINDS = {
     "given": "what was asked",
     "datasheet": "published by the vendor; the chip file names the source of each figure",
     "counted": "exact, from a formula, before any cache",
+    "emulated": "exact, counted access by access while the kernel ran on a CPU, before any compiler or cache",
     "predicted": "from the model of the chip",
     "measured": "read on a real chip, or reported by the user",
     "checked": "every element of a result compared with a reference",

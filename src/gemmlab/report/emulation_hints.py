@@ -1,0 +1,64 @@
+"""What the counts of an emulated launch say about its speed, line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gemmlab.record import Access, EmulationSection, LineCounts
+from gemmlab.report.words import clean, percent
+
+SECTOR = 32  #: bytes
+WASTED = 0.5  #: a line is named where less than this share of its sectors' bytes was asked for
+MERGED = 4  #: shared loads of 4 bytes that a compiler can make one of 16
+
+
+def hints(emulation: EmulationSection) -> list[str]:
+    """Uncoalesced lines, bank conflicts, divergence, and what a compiler would change."""
+    found = [text for row in emulation.lines for text in of_line(row)]
+    if merging := compiler_note(emulation):
+        found.append(merging)
+    return found
+
+
+def of_line(row: LineCounts) -> Iterator[str]:
+    """What is to be said of one line."""
+    for access in row.accesses:
+        if access.sectors and access.bytes < WASTED * SECTOR * access.sectors:
+            yield uncoalesced(row, access)
+        if access.bank_conflicts:
+            yield conflicted(row, access)
+    if row.divergent_branches:
+        yield (
+            f"line {row.line}: threads of a warp disagree in {row.divergent_branches:,} of {row.branches:,} tests, "
+            "and both ways are then run one after the other"
+        )
+
+
+def uncoalesced(row: LineCounts, access: Access) -> str:
+    """A line whose warps touch more sectors than their bytes need."""
+    each, needed = access.sectors / access.requests, access.bytes / access.requests / SECTOR
+    used = percent(access.bytes / (SECTOR * access.sectors))
+    return (
+        f"line {row.line}: {access.kind} of {clean(access.array)} touches {each:.4g} sectors a request where "
+        f"{max(needed, 1):.4g} would hold its bytes: {used} of what moves is asked for; let neighbouring threads "
+        "(threadIdx.x) take neighbouring elements"
+    )
+
+
+def conflicted(row: LineCounts, access: Access) -> str:
+    """A line whose lanes want different words of one bank."""
+    free = access.wavefronts - access.bank_conflicts
+    return (
+        f"line {row.line}: {access.kind} of {clean(access.array)} takes {access.wavefronts:,} wavefronts where "
+        f"{free:,} would do without bank conflicts; a padded row, such as [32][33], spreads a column over the banks"
+    )
+
+
+def compiler_note(emulation: EmulationSection) -> str:
+    """That compilers merge neighbouring shared loads, where there are any that could be."""
+    if not emulation.shared_load.elements:
+        return ""
+    return (
+        "counts are those of the program as written: a compiler may merge shared loads of neighbouring words in a row "
+        f"into one of 16 bytes, with up to {MERGED} times fewer requests, and keep local arrays in registers"
+    )
