@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 CHIP = HERE.parent / "src" / "gemmlab" / "chips" / "data" / "h200-sxm.toml"
 HEAD = "\n[calibration]\n"
 TIME = ("dram_share", "dram_per_sm_share", "l2_share", "clock_gain", "tensor_fill_bytes", "vector_fill_k", "launch_s",
-        "reduce_s", "dirty_share", "scalar_cycles", "feed_norm", "step_cycles", "overlap_norm",
+        "reduce_s", "dirty_share", "feed_norm", "step_cycles", "overlap_norm",
         "sustained", "burst")  # fmt: skip
 TRAFFIC = ("jitter", "crowding", "l2_ways")
 
@@ -27,7 +27,7 @@ def table() -> str:
         HEAD.strip(),
         "validated = true",
         f'source = "measured: NVIDIA H200, {time["date"]}; benchmarks/fit_time.py and fit_traffic.py. '
-        f"Not seen by the fits: times {held['median_error']:.1%} off in the median, "
+        f"Of shapes left out of a fit: times {held['median_error']:.1%} off in the median, "
         f'DRAM reads {shown["reads_median_error"]:.1%}"',
         "",
         "[calibration.constants]",

@@ -1,13 +1,14 @@
-"""Fit the time model's constants to times of an H200, and say how well they predict what they did not see.
+"""Fit the time model's constants to times of an H200, and say how well they predict shapes left out of the fit.
 
     python benchmarks/fit_time.py --readings vendor_library.json --out benchmarks/results/fit_time_h200.json
 
 `--readings` is a file of rows {format, m, n, k, time_s} (A row-major, B transposed); the repository's own readings,
 `results/vendor_library_h200.json`, are the independent check. Beside the library's rows, whose tile is the model's
 choice, half of the kernels of known tiles in `results/dram_counters_h200.json` are fitted. Five folds are split by
-shape, never by row, and leave out the launched kernels of their shapes too. What is called unseen shares no shape with
-anything fitted, of either kind of reading. Beside the model stands a roofline with an efficiency for each format, a
-bandwidth and a launch time fitted on the same folds. `data_sheet_only` is the model with its generic constants, of
+shape, never by row, and leave out the launched kernels of their shapes too. What is left out shares no shape with
+anything fitted, of either kind of reading; only constants are so tested, for the model's form was worked out in sight
+of all these readings (docs/concepts/model.md). Beside the model stands a roofline with an efficiency for each format,
+a bandwidth and a launch time fitted on the same folds. `data_sheet_only` is the model with its generic constants, of
 which some were read on an H200 (model/constants.py says which): it is free of the fit, not of the chip. Errors are
 relative, |predicted / measured - 1|, of rows of at least 20 us whose rows of A, B and D are multiples of 16 bytes.
 """
@@ -205,7 +206,7 @@ def main() -> None:
     rows = usable(json.loads(Path(options.readings).read_text())["rows"])
     fold = folds_of(rows)
     fitted, held_out = launched_rows()
-    launched, unseen = Launched(fitted), Launched(without_shapes_of(held_out, rows))
+    launched, left_out = Launched(fitted), Launched(without_shapes_of(held_out, rows))
     model, roofline = np.zeros(len(rows)), np.zeros(len(rows))
     for held in range(FOLDS):
         train = [row for row, f in zip(rows, fold, strict=True) if f != held]
@@ -224,9 +225,9 @@ def main() -> None:
         "in_sample": summary(rows, predictions(rows, constants)),
         "data_sheet_only": summary(rows, predictions(rows, GENERIC)),
         "named_tiles": {
-            "what": "Triton kernels of known tiles, launched alone; shapes that no fit saw in either kind of reading",
-            "model": of_tiles(unseen, constants),
-            "data_sheet_only": of_tiles(unseen, GENERIC),
+            "what": "Triton kernels of known tiles, launched alone; shapes left out of both kinds of readings fitted",
+            "model": of_tiles(left_out, constants),
+            "data_sheet_only": of_tiles(left_out, GENERIC),
         },
         "independent_readings": {
             "model": summary(independent, predictions(independent, constants)),

@@ -4,8 +4,9 @@
     python benchmarks/peers.py --peer-python PEER/bin/python [--readings vendor_library.json]
 
 The peer is proprietary: compared with through its public interface, never depended on, and installed by whoever runs
-this into an environment of its own. Measured: the vendor library's times of `results/vendor_library_h200.json`, shapes
-that no fit of gemmlab saw, and the DRAM counters of `results/dram_counters_h200.json`. `--readings` adds rows
+this into an environment of its own. Measured: the vendor library's times of `results/vendor_library_h200.json`, to
+whose shapes gemmlab's constants were not fitted (but `scalar_cycles` was chosen by the unaligned rows, and the model's
+form in sight of all), and the DRAM counters of `results/dram_counters_h200.json`. `--readings` adds rows
 {format, m, n, k, time_s} that gemmlab's constants were fitted to, labelled so. Errors are |predicted / measured - 1|.
 """
 
@@ -171,8 +172,8 @@ def traffic_figures(peer: Peer) -> dict:
     for target in TARGETS:
         for order, loads in peer.ask(target, "float16", "nn", kernels=rows)["load_bytes"].items():
             found[f"nvMatmulHeuristics {target} {order}"] = np.array(loads, dtype=float)
-    unseen = held_out_of(rows)
-    held_out = np.array([row in unseen for row in rows])
+    left_out = held_out_of(rows)
+    held_out = np.array([row in left_out for row in rows])
     off = {name: np.abs(loads / columns["dram_read_bytes"] - 1) for name, loads in found.items()}
     return {
         name: {"held_out_half": spread(e[held_out & np.isfinite(e)]), "all": spread(e[np.isfinite(e)])}
@@ -236,7 +237,7 @@ def show(result: dict) -> None:
             cells = [f"{100 * by[each]['median_error']:.1f}" if each in by else "-" for each in FORMATS]
             print(f"{name:28}" + "".join(f"{cell:>10}" for cell in cells))
     print("\nDRAM loads of one float16 kernel: median (90th percentile) error, %")
-    print(f"{'':40}{'unseen shapes':>18}{'all rows':>18}")
+    print(f"{'':40}{'left out of fit':>18}{'all rows':>18}")
     for name, found in result["dram_loads"].items():
         print(f"{name:40}{percent(found['held_out_half']):>18}{percent(found['all']):>18}")
     query = result["query"]

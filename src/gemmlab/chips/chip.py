@@ -107,7 +107,7 @@ FIGURE_FIELDS: dict[str, tuple[type | tuple[type, ...], str]] = {
 def decode_figure(kind: type, value: Any) -> Any:
     """What a file may write for a figure: a bare number, or {value, source, sure, note}."""
     if kind is not Figure:
-        raise NotImplementedError(kind)
+        raise NotImplementedError(kind)  # how a msgspec dec_hook says that a type is not its business
     if isinstance(value, dict):
         for key, item in value.items():
             if key not in FIGURE_FIELDS:

@@ -15,6 +15,7 @@ class Constants(msgspec.Struct, frozen=True, kw_only=True):
 
     The defaults are for chips of which nothing was measured. Where a comment gives public readings or a law of physics,
     they come from there; the others were chosen in sight of readings of one H200, since no other chip was at hand.
+    Readings and rates that a constant was chosen from do not test it: docs/concepts/model.md says which those are.
     """
 
     dram_share: float = 0.90  #: of DRAM bandwidth that streaming reaches: a copy, V100 to H200, 0.85 to 0.93
@@ -35,7 +36,8 @@ class Constants(msgspec.Struct, frozen=True, kw_only=True):
     launch_s: float = 4.5e-6  #: from a launch to the first load, and from the last store to the end
     reduce_s: float = 2.0e-6  #: a second pass over split-k's partial results, beside its bytes
     dirty_share: float = 0.43  #: of L2 that earlier work left dirty and that must be written before new lines fit
-    scalar_cycles: float = 10.0  #: of a warp's element-wise load, its address and its store to shared memory
+    #: of a warp's element-wise load, its address and its store to shared memory; chosen by all unaligned rows
+    scalar_cycles: float = 10.0
     step_cycles: float = 90.0  #: between two steps of a program that has its SM to itself: a barrier, and issue
     feed_norm: float = 6.0  #: how sharply the slowest of arithmetic, L2 and shared memory decides within an SM
     overlap_norm: float = 4.0  #: the same between an SM's work and DRAM

@@ -13,8 +13,9 @@ from gemmlab.problem import Gemm
 from gemmlab.units import ceil_div
 
 #: cycles of a warp's load through L1, and of each operand that it reads from shared memory. Read off kernels of one
-#: output a thread on an H200 (their times: tests/model/test_silicon.py): a naive program of 16x16 threads takes 26
-#: cycles a k for its 16 loads; a tiled one less than a cycle for each, as compilers merge four loads of A into one
+#: output a thread on an H200 (their times: tests/model/test_silicon.py, which is so no test of these two): a naive
+#: program of 16x16 threads takes 26 cycles a k for its 16 loads; a tiled one less than a cycle for each, as compilers
+#: merge four loads of A into one
 GLOBAL_REQUEST_CYCLES = 1.6
 SHARED_REQUEST_CYCLES = 0.78
 STAGE_CYCLES = 5.0  # of an element-wise load, its store to shared memory and the barriers around them (likewise)

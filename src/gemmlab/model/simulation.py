@@ -50,6 +50,7 @@ class Variant(NamedTuple):
 FINE = Detail(12, 0.15, 1.0)
 COARSE = Detail(8, 0.25, 2.0)  # for the band, which is wider than what it loses: 1.4 % in the median, 13 % likewise
 USUAL = Variant(1.0, 1.0, 1.0)
+# both were chosen with every counter row in view: how often the band holds those rows is in-sample
 CALM = Variant(0.3, 0.1, 1.1)  # programs nearly in lock-step, a tenth more of L2 to themselves
 WILD = Variant(3.0, 0.8, 0.75)  # programs far apart, a quarter of L2 held by others
 

@@ -32,7 +32,9 @@ from gemmlab.units import ceil_div
 LEAST_READ = 0.9  # of A and B, whatever an earlier kernel left of them in L2: the least that the band's low end may say
 KEPT_SHARE = 0.03  # of L2 that a long kernel leaves dirty with its own result (H200: 1.9 of 60 MB at 8192^3)
 MOST_ALIKE = 16  # members that differ in m alone and are simulated each: neighbours' traffic differs by their bytes
-READING_SPREAD = 0.05  # two readings of one launch differ by up to this (benchmarks/results/dram_counters_h200.json)
+#: two readings of one launch differ by up to this (benchmarks/results/dram_counters_h200.json, all rows of which, those
+#: left out of the choice of constants too, were in view when the band's width was chosen)
+READING_SPREAD = 0.05
 
 
 class DramTraffic(NamedTuple):
