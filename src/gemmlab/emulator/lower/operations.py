@@ -1,0 +1,179 @@
+"""Types of expressions: operands cast to the type they meet in, so that every operation has one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gemmlab.emulator.lower import types
+from gemmlab.emulator.lower.intrinsics import FUNCTIONS, narrowest
+from gemmlab.emulator.program import (
+    Binary,
+    Call,
+    Cast,
+    Compare,
+    Const,
+    Expr,
+    Logic,
+    Select,
+    Unary,
+    Var,
+)
+
+Lookup = Callable[[str], str | None]  #: type of a variable as a statement sees it; None where it is not yet known
+
+
+class MistypedError(Exception):
+    """Operands that have no such operation: what holds, and the remedy."""
+
+    def __init__(self, why: str, hint: str) -> None:
+        super().__init__(why)
+        self.why, self.hint = why, hint
+
+
+class UnknownTypeError(Exception):
+    """A variable's type is not known yet: inference comes back."""
+
+
+def cast(kind: str, x: Expr) -> Expr:
+    """A value as that type: itself where it has it, a constant converted here and now."""
+    if x.type == kind:
+        return x
+    if isinstance(x, Const) and (constant := _converted(kind, x.value)) is not None:
+        return constant
+    return Cast(kind, x)
+
+
+def _converted(kind: str, value: int | float | bool) -> Const | None:
+    """A constant in another type, None where that would not keep it and must be done as the machine does it."""
+    if kind == "bool":
+        return Const(kind, bool(value))
+    if types.is_float(kind):
+        return Const(kind, float(value)) if isinstance(value, float) or abs(value) <= 2048 else None
+    low, high = limits(kind)
+    return Const(kind, int(value)) if isinstance(value, int) and low <= value <= high else None
+
+
+def limits(kind: str) -> tuple[int, int]:
+    """The least and the greatest value of an integer type."""
+    bits = types.width(kind)
+    return (0, 2**bits - 1) if kind in types.UNSIGNED else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+def typed(x: Expr, lookup: Lookup) -> Expr:
+    """An expression with all of its types.
+
+    Raises UnknownTypeError where a variable's type is not known yet, MistypedError where the operands have no such operation.
+    """
+    match x:
+        case Var(_, name):
+            kind = lookup(name)
+            if kind is None:
+                raise UnknownTypeError
+            return Var(kind, name)
+        case Unary(_, op, inner):
+            return _unary(op, typed(inner, lookup))
+        case Binary(_, op, left, right):
+            return _binary(op, typed(left, lookup), typed(right, lookup))
+        case Compare(op, left, right):
+            return _compare(op, typed(left, lookup), typed(right, lookup))
+        case Logic(op, left, right):
+            return _logic(op, typed(left, lookup), typed(right, lookup))
+        case Cast(kind, inner):
+            return cast(kind, typed(inner, lookup))
+        case Select(_, test, left, right):
+            return _select(truth(typed(test, lookup)), typed(left, lookup), typed(right, lookup))
+        case Call(_, name, args):
+            return _call(name, [typed(item, lookup) for item in args])
+    return x
+
+
+def truth(x: Expr) -> Expr:
+    """A value as a test: whether it is not zero."""
+    return cast("bool", x)
+
+
+def _unary(op: str, x: Expr) -> Expr:
+    if op == "not":
+        return Unary("bool", "not", truth(x))
+    if op == "pos":
+        return cast("float32" if x.type == "float16" else types.negated(x.type), x)
+    kind = types.negated(x.type) if op == "neg" else types.inverted(x.type)
+    if kind is None:
+        raise MistypedError(f"inverts the bits of {x.type}", "invert integers only, or write `not`")
+    return Unary("bool", "not", x) if op == "invert" and kind == "bool" else Unary(kind, op, cast(kind, x))
+
+
+_RULES: dict[str, Callable[[str, str], str | None]] = {
+    **dict.fromkeys(("add", "sub", "mul"), types.arithmetic),
+    "truediv": types.division,
+    **dict.fromkeys(("floordiv", "mod"), types.flooring),
+    "pow": types.power,
+    **dict.fromkeys(("and", "or", "xor"), types.bitwise),
+    **dict.fromkeys(("lshift", "rshift"), lambda x, y: None if types.is_float(y) else types.shift(x)),
+    **dict.fromkeys(("min", "max"), types.meeting),
+}
+
+
+def _binary(op: str, x: Expr, y: Expr) -> Expr:
+    kind = _RULES[op](x.type, y.type)
+    if kind is None:
+        raise MistypedError(
+            f"works on the bits of {x.type} and {y.type}", "use it on integers; cast with int(x) before"
+        )
+    return Binary(kind, op, cast(kind, x), cast(kind, y))
+
+
+def _compare(op: str, x: Expr, y: Expr) -> Expr:
+    kind = types.comparing(x.type, y.type)
+    return Compare(op, cast(kind, x), cast(kind, y))
+
+
+def _logic(op: str, x: Expr, y: Expr) -> Expr:
+    """`x and y` is one of the two in Python: a test where both are tests, else chosen."""
+    if x.type == y.type == "bool":
+        return Logic(op, x, y)
+    return _select(truth(x), y, x) if op == "and" else _select(truth(x), x, y)
+
+
+def _select(test: Expr, x: Expr, y: Expr) -> Expr:
+    kind = types.meeting(x.type, y.type)
+    return Select(kind, test, cast(kind, x), cast(kind, y))
+
+
+def _call(name: str, args: list[Expr]) -> Expr:
+    if name in ("min", "max"):
+        return _extreme(name, args)
+    if name == "pow":
+        return _math_pow(*args)
+    if name in ("int", "float", "truth"):
+        return cast(_as_builtin(name, args[0].type), args[0])
+    function = FUNCTIONS[name]
+    given, kind = function.typing(*(item.type for item in args))
+    return Call(kind, name, tuple(cast(given, item) for item in args))
+
+
+def _as_builtin(name: str, kind: str) -> str:
+    """What int(x), float(x) and bool(x) give: numba keeps integers under int and floats under float."""
+    if name == "truth":
+        return "bool"
+    if name == "int":
+        return kind if types.is_integer(kind) else "int64"
+    return kind if types.is_float(kind) else "float64"
+
+
+def _extreme(name: str, args: list[Expr]) -> Expr:
+    if any(item.type == "float16" for item in args):
+        raise MistypedError(f"takes the {name} of float16", "write it with `if`, or on float32(x)")
+    kind = args[0].type
+    for item in args[1:]:
+        kind = types.meeting(kind, item.type)
+    result = cast(kind, args[0])
+    for item in args[1:]:
+        result = Binary(kind, name, result, cast(kind, item))
+    return result
+
+
+def _math_pow(x: Expr, y: Expr) -> Expr:
+    """math.pow, always of floats."""
+    kind = narrowest(x.type) if y.type in ("int8", "int16", "int32") else narrowest(x.type, y.type)
+    return Binary(kind, "pow", cast(kind, x), cast(kind, y))
