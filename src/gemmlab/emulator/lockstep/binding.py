@@ -1,0 +1,142 @@
+"""The arrays of a launch as generated code takes them: flat memory, an origin, extents, strides, and shadows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+from numpy.typing import NDArray
+
+from gemmlab.emulator import program as p
+from gemmlab.emulator.launch import Launch
+from gemmlab.emulator.lockstep.layout import Layout, Placed
+from gemmlab.record import GemmlabError
+
+Integers = NDArray[np.int64]
+
+
+@dataclass
+class Shadow:
+    """Words of plain writes, plain reads and atomics of a piece of memory; empty where no race is possible."""
+
+    written: Integers
+    read: Integers
+    atomic: Integers
+
+
+@dataclass
+class Bound:
+    """One worker's arguments, and the shadows of each global array with the element at which the array begins."""
+
+    arguments: tuple[Any, ...]
+    shadows: dict[str, tuple[Shadow, int]]
+
+
+def bound(program: p.Program, launch: Launch, layout: Layout) -> Bound:
+    """Make the arguments for one worker; raises GemmlabError for strides that are no whole elements."""
+    named = [(a.name, value) for a, value in zip(program.arguments, launch.args, strict=True) if a.ndim is not None]
+    spans = joined([(name, value, layout.arrays[name]) for name, value in named])
+    arguments: list[Any] = []
+    shadows: dict[str, tuple[Shadow, int]] = {}
+    for argument, value in zip(program.arguments, launch.args, strict=True):
+        if argument.ndim is None:
+            arguments.append(np.float32(value) if argument.type == "float16" else value)
+            continue
+        placed = layout.arrays[argument.name]
+        span = spans[argument.name]
+        origin = (address(value) - span.start) // placed.itemsize
+        arguments += [span.memory, origin, span.phase]
+        arguments += [int(extent) for extent in value.shape]
+        arguments += [stride // placed.itemsize for stride in value.strides]
+        arguments += [span.shadow.written, span.shadow.read, span.shadow.atomic]
+        shadows[argument.name] = (span.shadow, origin)
+    return Bound(tuple(arguments), shadows)
+
+
+@dataclass
+class Span:
+    """Memory that one or several overlapping arrays lie in."""
+
+    start: int
+    memory: NDArray[Any]
+    phase: int  #: bytes from an aligned address to its start
+    shadow: Shadow
+
+
+def address(array: NDArray[Any]) -> int:
+    """The address of an array's element of index zero."""
+    return int(array.__array_interface__["data"][0])
+
+
+def joined(arrays: list[tuple[str, NDArray[Any], Placed]]) -> dict[str, Span]:
+    """The span of each array: of its own, or one for all arrays of a type that overlap it."""
+    found: dict[str, Span] = {}
+    groups: list[list[tuple[str, NDArray[Any], Placed]]] = []
+    for item in arrays:
+        check(item[0], item[1], item[2])
+        near = [group for group in groups if any(overlap(item, other) for other in group)]
+        groups = [group for group in groups if group not in near] + [[item, *(x for group in near for x in group)]]
+    for group in groups:
+        span = span_of(group)
+        found |= {name: span for name, _, _ in group}
+    return found
+
+
+def overlap(one: tuple[str, NDArray[Any], Placed], other: tuple[str, NDArray[Any], Placed]) -> bool:
+    """Whether two arrays of one type share bytes."""
+    if one[2].array.type != other[2].array.type or 0 in (one[1].size, other[1].size):
+        return False
+    (low, high), (other_low, other_high) = byte_bounds(one[1]), byte_bounds(other[1])
+    return bool(low < other_high and other_low < high)
+
+
+def check(name: str, array: NDArray[Any], placed: Placed) -> None:
+    """Raise GemmlabError for an array whose elements are not at whole elements' distances, aligned."""
+    if any(stride % placed.itemsize for stride in array.strides) or address(array) % placed.itemsize:
+        raise GemmlabError(
+            f"array `{name}` has strides of {array.strides} bytes, which are no whole elements of {placed.itemsize} bytes",
+            "a GPU cannot read it either: pass a copy",
+        )
+
+
+def span_of(group: list[tuple[str, NDArray[Any], Placed]]) -> Span:
+    """The memory from the first byte of any array of a group to the last."""
+    bounds = [byte_bounds(array) for _, array, _ in group]
+    start, end = min(low for low, _ in bounds), max(high for _, high in bounds)
+    _, first, placed = min(group, key=lambda item: byte_bounds(item[1])[0])
+    size = max(0, end - start) // placed.itemsize
+    memory = flat(first, start, size, np.dtype(placed.stored), group)
+    shadowed = any(item[2].shadowed for item in group)
+    words = [np.zeros(size if needed else 0, np.int64) for needed in (shadowed, shadowed, shadowed and any(item[2].atomics for item in group))]
+    return Span(start, memory, (start - owner_address(first)) % 256, Shadow(*words))
+
+
+def flat(first: NDArray[Any], start: int, size: int, dtype: np.dtype[Any], group: list[Any]) -> NDArray[Any]:
+    """That memory as one array, which keeps the arrays it lies in alive and can be written as far as they can."""
+    if size == 0:
+        return np.zeros(1, dtype)
+    writeable = any(array.flags.writeable for _, array, _ in group)
+
+    class Memory:
+        """Numpy's way to name memory."""
+
+        __array_interface__ = {
+            "data": (start, False),
+            "shape": (size,),
+            "typestr": dtype.str,
+            "version": 3,
+        }
+        kept = tuple(array for _, array, _ in group)
+
+    del writeable
+    return np.asarray(Memory())
+
+
+def owner_address(array: NDArray[Any]) -> int:
+    """Where the allocation that an array is a view of begins: 256-byte aligned on a GPU."""
+    base = array
+    while isinstance(base.base, np.ndarray):
+        base = base.base
+    return byte_bounds(base)[0] if base.size else address(base)

@@ -1,0 +1,179 @@
+"""Runs a launch in lockstep on threads of the CPU, and puts what they counted and found together."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gemmlab.emulator import program as p
+from gemmlab.emulator.compiled import compiled
+from gemmlab.emulator.launch import Launch
+from gemmlab.emulator.lockstep.binding import Bound, bound
+from gemmlab.emulator.lockstep.columns import COLUMNS
+from gemmlab.emulator.lockstep.found import Findings, faults_of
+from gemmlab.emulator.lockstep.generate import generated
+from gemmlab.emulator.lockstep.layout import Layout
+from gemmlab.emulator.lockstep.needed import steering_variables
+from gemmlab.emulator.lockstep.outcome import tallies_of
+from gemmlab.emulator.tallies import Outcome
+from gemmlab.record import GemmlabError
+
+ROUNDS = 200_000_000  #: of all loops together in one block, before a kernel is taken never to end
+FAULTS = 400  #: different kinds and places of faults that one worker keeps
+SECONDS = 0.2  #: of work a call is given, so that an interrupt is heard
+
+Integers = NDArray[np.int64]
+
+
+def run(
+    program: p.Program,
+    launch: Launch,
+    *,
+    values: bool = True,
+    blocks: Sequence[int] | Integers | None = None,
+    threads: int | None = None,
+    step_limit: int | None = None,
+    outputs: Sequence[str] = (),
+) -> Outcome:
+    """Run blocks of a launch, all of them unless numbers are given, every thread of a block in step with the others.
+
+    Arrays are written in place, or left alone without `values`: then only what counts depend on is worked out.
+    `outputs` names arrays whose every element must be written. `threads` of the CPU default to its cores; kernels that
+    change global memory atomically run on one, so that their sums come out the same each time. `step_limit` bounds the
+    rounds of all loops together in one block.
+
+    Raises GemmlabError where a block passes the limit.
+    """
+    wanted = None if values else steering_variables(program)
+    text, layout = generated(program, wanted=wanted)
+    function = compiled(text, program.name).run_blocks
+    workers = 1 if alone(program, layout) else max(1, threads or os.cpu_count() or 1)
+    before = saved(program, launch) if workers > 1 else []
+    found = Run(program, launch, layout, function, blocks, step_limit).on(workers, outputs)
+    if found.crossed:  # blocks of different workers met: one worker tells which, and in which order
+        restore(before)
+        found = Run(program, launch, layout, function, blocks, step_limit).on(1, outputs)
+    counted = len(blocks) if blocks is not None else launch.blocks
+    return Outcome(tallies_of(program, found.counters), faults_of(program, layout, launch, found), counted)
+
+
+def alone(program: p.Program, layout: Layout) -> bool:
+    """Whether blocks must run one after another, for the same sums each time."""
+    return any(isinstance(s, p.Atomic) and layout.placed(s.array).in_global for s in p.walk(program.body))
+
+
+def saved(program: p.Program, launch: Launch) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+    """Arrays that the kernel changes, and copies of them."""
+    changed = {program.arrays[s.array].base or s.array for s in p.walk(program.body) if isinstance(s, p.Store)}
+    pairs = zip(program.arguments, launch.args, strict=True)
+    return [(value, value.copy()) for argument, value in pairs if argument.name in changed]
+
+
+def restore(copies: list[tuple[NDArray[Any], NDArray[Any]]]) -> None:
+    """Put arrays back as they were."""
+    for array, copy in copies:
+        array[...] = copy
+
+
+class Run:
+    """One run of a launch."""
+
+    def __init__(
+        self,
+        program: p.Program,
+        launch: Launch,
+        layout: Layout,
+        function: Any,
+        blocks: Sequence[int] | Integers | None,
+        step_limit: int | None,
+    ) -> None:
+        self.program, self.launch, self.layout, self.function = program, launch, layout, function
+        self.which = np.asarray([] if blocks is None else blocks, np.int64)
+        self.total = len(self.which) if blocks is not None else launch.blocks
+        self.limit = step_limit or ROUNDS
+        self.stop = np.zeros(1, np.int64)
+        self.next = 0
+        self.lock = threading.Lock()
+        self.chunk = max(1, min(self.total // 64, 64))
+
+    def on(self, workers: int, outputs: Sequence[str]) -> Findings:
+        """Run on that many threads."""
+        workers = min(workers, self.total)
+        states = [self.state() for _ in range(workers)]
+        if workers <= 1:
+            for state in states:
+                self.work(state)
+        else:
+            with ThreadPoolExecutor(workers) as pool:
+                futures = [pool.submit(self.work, state) for state in states]
+                try:
+                    for future in futures:
+                        future.result()
+                except BaseException:
+                    self.stop[0] = 1
+                    raise
+        if self.stop[0] == 2:
+            raise GemmlabError(
+                f"`{self.program.name}` went {self.limit} rounds of its loops in one block without an end",
+                "a larger step limit (--step-limit), if it does end",
+            )
+        return Findings.of(states, self.layout, self.launch, self.program, outputs)
+
+    def state(self) -> State:
+        """What one worker keeps to itself."""
+        return State(self.program, self.launch, self.layout)
+
+    def take(self) -> tuple[int, int]:
+        """The next blocks for a worker."""
+        with self.lock:
+            first, self.next = self.next, min(self.next + self.chunk, self.total)
+            return first, self.next
+
+    def work(self, state: State) -> None:
+        """Run blocks until none are left."""
+        while self.stop[0] == 0:
+            first, last = self.take()
+            if first >= last:
+                return
+            self.function(self.which, first, last, *state.arguments(self.stop, self.limit))
+
+
+class State:
+    """Counters, faults and shadows of one worker."""
+
+    def __init__(self, program: p.Program, launch: Launch, layout: Layout) -> None:
+        x, y, _ = launch.block
+        number = np.arange(launch.threads)
+        self.launch = launch
+        self.bound: Bound = bound(program, launch, layout)
+        self.places = tuple(a.astype(np.int64) for a in (number % x, number // x % y, number // (x * y)))
+        self.counters: Integers = np.zeros((max(1, len(program.sites)), COLUMNS), np.int64)
+        self.faults: Integers = np.zeros((FAULTS, 14), np.int64)
+        self.epochs: Integers = np.zeros(8, np.int64)
+        self.begin: Integers = np.zeros(launch.blocks, np.int64)
+        self.owner: Integers = np.array(layout.owners() if layout.aliasing else [], np.int64)
+
+    def arguments(self, stop: Integers, limit: int) -> tuple[Any, ...]:
+        """Everything behind the blocks' numbers, as the generated function takes it."""
+        launch = self.launch
+        return (
+            *launch.grid,
+            *launch.block,
+            *self.places,
+            self.counters,
+            self.faults,
+            self.epochs,
+            self.begin,
+            self.owner,
+            stop,
+            limit,
+            launch.fill == "nan",
+            launch.dynamic_shared_bytes,
+            *self.bound.arguments,
+        )
