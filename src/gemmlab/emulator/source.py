@@ -6,7 +6,7 @@ import ast
 import linecache
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 
 from gemmlab.record import GemmlabError
@@ -21,7 +21,7 @@ class Source:
     tree: ast.FunctionDef
     names: Mapping[str, Any]  #: globals of its module, and over them the variables of functions around it
     lines: tuple[str, ...]  #: of the whole file; line 1 is at 0
-    code: CodeType  #: by which the function is known again
+    function: FunctionType
 
     def line(self, number: int) -> str:
         """The text of a line, from 1, without blanks around it."""
@@ -48,6 +48,7 @@ def load(kernel: object) -> Source:
     if function is None:
         raise GemmlabError(f"`{_shown(kernel)}` is no kernel", "give a function under @cuda.jit, or a plain function")
     file = function.__code__.co_filename
+    linecache.checkcache(file)
     lines = tuple(linecache.getlines(file, function.__globals__))
     tree = _definition(function, lines)
     if tree is None:
@@ -55,7 +56,7 @@ def load(kernel: object) -> Source:
             f"the source of `{function.__name__}` is not available: {file} does not hold it",
             "write the kernel as a `def` in a file; text given to exec, lambdas and edited files cannot be read back",
         )
-    return Source(function.__name__, file, tree, _visible(function), lines, function.__code__)
+    return Source(function.__name__, file, tree, _visible(function), lines, function)
 
 
 def _definition(function: FunctionType, lines: tuple[str, ...]) -> ast.FunctionDef | None:

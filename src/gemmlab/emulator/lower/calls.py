@@ -11,7 +11,7 @@ from gemmlab.emulator.lower.draft import Frame
 from gemmlab.emulator.lower.intrinsics import CALLS, FUNCTIONS, INSTEAD
 from gemmlab.emulator.lower.names import ArrayRef, Clash, Group, Object, Path, Value, scalar_type
 from gemmlab.emulator.lower.types import TYPES
-from gemmlab.emulator.program import Binary, Call, Cast, Const, Expr, Select, Special
+from gemmlab.emulator.program import Binary, Call, Cast, Const, Expr, Special
 from gemmlab.emulator.source import python_function
 
 _AXES = "xyz"
@@ -144,8 +144,12 @@ def _to_type(kind: str) -> Callable[[Frame, ast.Call], Value]:
 
 
 def _selp(f: Frame, node: ast.Call) -> Value:
-    test, x, y = arguments(f, node, 3)
-    return Select("", test, x, y)
+    return Call("", "selp", arguments(f, node, 3))
+
+
+def _pow(f: Frame, node: ast.Call) -> Value:
+    x, y = arguments(f, node, 2)
+    return Binary("", "pow", x, y)
 
 
 def _math_pow(f: Frame, node: ast.Call) -> Value:
@@ -163,6 +167,7 @@ _SPECIAL: dict[str, Callable[[Frame, ast.Call], Value]] = {
     "cuda.shared.array": _declare("shared"),
     "cuda.local.array": _declare("local"),
     "math.pow": _math_pow,
+    "builtins.pow": _pow,
     "builtins.len": _len,
     "builtins.min": _extreme("min"),
     "builtins.max": _extreme("max"),

@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import FunctionType
 
 from gemmlab.emulator.lower.names import Clash, Static, Value
 from gemmlab.emulator.lower.refusals import Spot, refusal, shortened, snippet
@@ -30,7 +31,8 @@ class Draft:
     temporaries: int = 0
     labels: int = 0
     bounds: dict[int, int] = field(default_factory=dict)  #: by a For's site: how many bounds its range was given
-    running: list[object] = field(default_factory=list)  #: code of the functions being inlined, the kernel's first
+    running: list[FunctionType] = field(default_factory=list)  #: functions being inlined, the kernel first
+    loaded: dict[FunctionType, Source] = field(default_factory=dict)  #: device functions, each read once
 
     def file(self, name: str) -> int:
         """The number of a file."""

@@ -85,10 +85,8 @@ class Emission:
         """An index, each part of it int64."""
         parts = tuple(self.typed(statement, item) for item in index)
         for part in parts:
-            if types.is_float(part.type):
-                raise mistyped(
-                    self.draft, statement, f"indexes with {part.type}", "index with whole numbers: int(x), x // y"
-                )
+            if not types.is_integer(part.type):
+                raise mistyped(self.draft, statement, f"indexes with {part.type}", "index with whole numbers: int(x)")
         return tuple(cast("int64", part) for part in parts)
 
     def body(self, statements: tuple[Stmt, ...]) -> tuple[Stmt, ...]:

@@ -28,16 +28,18 @@ def inline(f: Frame, node: ast.Call, callee: object) -> Value:
         raise f.refuse(
             node, f"put @cuda.jit(device=True) on `{function.__name__}`", "calls a function that is none of the GPU's"
         )
-    if function.__code__ in f.draft.running:
+    if function in f.draft.running:
         raise f.refuse(node, "write it as a loop", "calls itself again")
-    source = load(callee)
+    if function not in f.draft.loaded:
+        f.draft.loaded[function] = load(callee)
+    source = f.draft.loaded[function]
     given = _arguments(f, node, function, source)
     inner = Frame(f.draft, source, f.draft.unused(f"{f.prefix}{source.name}") + ".", assigned=assigned(source.tree))
     inner.label = f.draft.labels = f.draft.labels + 1
     inner.out = f.out
     for name, value in given.items():
         _pass(f, inner, node, name, value)
-    f.draft.running.append(function.__code__)
+    f.draft.running.append(function)
     with inner.body() as body:
         statements.run(inner, source.tree.body)
     f.draft.running.pop()

@@ -109,6 +109,9 @@ FUNCTIONS: dict[str, Function] = {
     "brev": Function(1, _reverse),
 }
 
+BITWISE = ("popc", "clz", "ffs", "brev")  #: of integers only
+SELECTED = ("int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")  #: what selp chooses among
+
 #: Python's name of a pure function -> that of the Call
 CALLS = {
     **{f"math.{name}": name for name in (*_HALF, *_REAL, *_TEST, *_PAIR, *_PLANE)},
@@ -149,10 +152,10 @@ VOTES = {
 
 
 def shuffled(kind: str) -> str:
-    """The type in which a warp exchanges a value."""
-    if types.is_float(kind):
-        return "float64" if kind == "float64" else "float32"
-    return "int64" if kind in ("int64", "uint32", "uint64") else "int32"
+    """The type in which a warp exchanges a value; numba sends uint64 as float64."""
+    if types.is_float(kind) or kind == "uint64":
+        return "float64" if types.width(kind) == 64 else "float32"
+    return "int64" if kind in ("int64", "uint32") else "int32"
 
 
 _FENCE = "use cuda.syncthreads() in a block, or two launches: an order of blocks by fences is not modelled"
@@ -193,7 +196,6 @@ INSTEAD = {
     "builtins.reversed": "use range(n - 1, -1, -1)",
     "builtins.sorted": "sort on the host, or write the exchange steps",
     "builtins.divmod": "use // and %",
-    "builtins.pow": "use **",
     "builtins.complex": "keep the real and the imaginary part in two variables",
     "builtins.list": "use cuda.local.array(n, dtype) for a few private values",
     "builtins.dict": "pass an array and index it",

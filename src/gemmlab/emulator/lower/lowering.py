@@ -42,7 +42,7 @@ def _frame(draft: Draft, source: Source, arguments: tuple[Argument, ...]) -> Fra
     """The kernel's own frame: arrays and numbers it is given by their names."""
     frame = Frame(draft, source, assigned=assigned(source.tree))
     draft.file(source.file)
-    draft.running.append(source.code)
+    draft.running.append(source.function)
     for argument in arguments:
         if argument.ndim is not None:
             extents = tuple(Extent(argument.name, axis) for axis in range(argument.ndim))

@@ -141,8 +141,9 @@ def scalar_type(value: object) -> str | None:
 
     Python's own int, float and bool are int64, float64 and bool, as numba takes them.
     """
-    if value in (int, float, bool):
-        return {int: "int64", float: "float64", bool: "bool"}[value]  # type: ignore[index]
+    for python, kind in ((int, "int64"), (float, "float64"), (bool, "bool")):
+        if value is python:
+            return kind
     name = value if isinstance(value, str) else getattr(value, "__name__", None) or str(value)
     name = {"bool_": "bool", "boolean": "bool", "intp": "int64", "uintp": "uint64"}.get(name, name)
     known = isinstance(value, (str, type)) or type(value).__module__.startswith(("numba", "numpy"))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 
 from gemmlab.emulator.lower import types
-from gemmlab.emulator.lower.intrinsics import FUNCTIONS, narrowest
+from gemmlab.emulator.lower.intrinsics import BITWISE, FUNCTIONS, SELECTED, narrowest
 from gemmlab.emulator.program import (
     Binary,
     Call,
@@ -48,21 +49,29 @@ def _converted(kind: str, value: int | float | bool) -> Const | None:
     if kind == "bool":
         return Const(kind, bool(value))
     if types.is_float(kind):
-        return Const(kind, float(value)) if isinstance(value, float) or abs(value) <= 2048 else None
-    low, high = limits(kind)
-    return Const(kind, int(value)) if isinstance(value, int) and low <= value <= high else None
+        return _rounded(kind, value) if isinstance(value, float) or abs(value) <= 2**53 else None
+    return Const(kind, wrapped(kind, int(value))) if isinstance(value, int) else None
 
 
-def limits(kind: str) -> tuple[int, int]:
-    """The least and the greatest value of an integer type."""
+def _rounded(kind: str, value: int | float | bool) -> Const | None:
+    form = {"float16": "e", "float32": "f", "float64": "d"}[kind]
+    try:
+        return Const(kind, struct.unpack(form, struct.pack(form, value))[0])
+    except OverflowError:
+        return None
+
+
+def wrapped(kind: str, value: int) -> int:
+    """An integer in a type of so many bits: the lowest bits stay."""
     bits = types.width(kind)
-    return (0, 2**bits - 1) if kind in types.UNSIGNED else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    low = value & ((1 << bits) - 1)
+    return low - (1 << bits) if kind in types.SIGNED and low >> (bits - 1) else low
 
 
 def typed(x: Expr, lookup: Lookup) -> Expr:
     """An expression with all of its types.
 
-    Raises UnknownTypeError where a variable's type is not known yet, MistypedError where the operands have no such operation.
+    Raises UnknownTypeError where a variable's type is not known yet, MistypedError where operands have no such operation.
     """
     match x:
         case Var(_, name):
@@ -147,9 +156,19 @@ def _call(name: str, args: list[Expr]) -> Expr:
         return _math_pow(*args)
     if name in ("int", "float", "truth"):
         return cast(_as_builtin(name, args[0].type), args[0])
+    if name == "selp":
+        return _selected(*args)
     function = FUNCTIONS[name]
+    if name in BITWISE and any(types.is_float(item.type) for item in args):
+        raise MistypedError(f"counts the bits of {args[0].type}", "give it an integer")
     given, kind = function.typing(*(item.type for item in args))
     return Call(kind, name, tuple(cast(given, item) for item in args))
+
+
+def _selected(test: Expr, x: Expr, y: Expr) -> Expr:
+    if x.type != y.type or x.type not in SELECTED:
+        raise MistypedError(f"selects among {x.type} and {y.type}", "give both one type of 16, 32 or 64 bits")
+    return Select(x.type, truth(test), x, y)
 
 
 def _as_builtin(name: str, kind: str) -> str:
