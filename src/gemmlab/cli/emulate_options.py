@@ -85,3 +85,12 @@ OUTPUT = Section(
 )
 
 EMULATE = (LAUNCH, GEMM, ARGUMENTS, RUNNING, OUTPUT)
+
+#: flags that the emulator takes as they stand, and its names for them
+OPTIONS = {
+    "dynamic_shared": "dynamic_shared",
+    "schedule": "schedule",
+    "fill": "fill",
+    "step_limit": "step_limit",
+    "threads": "threads",
+}

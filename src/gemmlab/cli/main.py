@@ -28,6 +28,10 @@ VERBS = {
         "gemmlab.cli.explain",
         "What a multiplication moves, what bounds it, its time and what to change; no hardware needed.",
     ),
+    "emulate": Verb(
+        "gemmlab.cli.emulate",
+        "Run a GPU kernel on the CPU: every access counted, races and other faults named, its result checked.",
+    ),
     "chips": Verb(
         "gemmlab.cli.chips", "What is known of each chip, from which source, and whether it agrees with itself."
     ),

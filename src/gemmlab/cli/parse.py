@@ -82,7 +82,7 @@ def is_flag(word: str) -> bool:
 
 def value_of(flag: Flag, first: str | None, left: Iterator[str]) -> Any:
     """The value of a flag from what stands behind its `=`, if anything does, and from the words after it."""
-    found = []
+    found: list[Any] = []
     while len(found) < flag.words:
         word = first if first is not None and not found else next(left, None)
         found.append(read(flag, word))

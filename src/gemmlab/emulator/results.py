@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from gemmlab.emulator import summing
+from gemmlab.emulator.program import Program
 from gemmlab.emulator.tallies import SAME_VALUE, Fault, Outcome
 from gemmlab.record import (
     ArgumentSection,
@@ -31,7 +32,7 @@ class Launched:
     """What was run: the kernel and the launch as a report tells them."""
 
     kernel: str
-    file: str
+    file: str  #: where the kernel stands, as its program has it
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     arguments: tuple[ArgumentSection, ...]
@@ -40,6 +41,11 @@ class Launched:
     texts: Mapping[tuple[str, int], str] = field(default_factory=dict)  #: of each line, by file and number
     shared_bytes: int = 0
     values: bool = True
+    shown: Mapping[str, str] = field(default_factory=dict)  #: how a file is called in reports
+
+    def called(self, file: str) -> str:
+        """A file's name in reports."""
+        return self.shown.get(file, file)
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,7 @@ class Emulation:
     proof: ProofSection | None = None
     verdict: Verdict | None = None  #: on the result of a multiplication, where one was checked
     witness: Any = None  #: the worst order of threads that was found, which `schedule=` runs again
+    program: Program | None = field(default=None, compare=False)  #: the kernel as it was understood
 
     @cached_property
     def lines(self) -> tuple[LineCounts, ...]:
@@ -148,7 +155,7 @@ class Emulation:
 
     def line(self, number: int, file: str = "") -> LineCounts:
         """Counts of the line with that number, in the kernel's file unless another is named; raises GemmlabError."""
-        wanted = file or self.launched.file
+        wanted = file or self.launched.called(self.launched.file)
         for line in self.lines:
             if line.line == number and line.file == wanted:
                 return line
@@ -164,7 +171,7 @@ class Emulation:
         launched = self.launched
         return EmulationSection(
             kernel=launched.kernel,
-            file=launched.file,
+            file=launched.called(launched.file),
             grid=launched.grid,
             block=launched.block,
             arguments=launched.arguments,
@@ -186,7 +193,7 @@ class Emulation:
             barrier_waits=self.barrier_waits,
             arrays=self.arrays,
             lines=self.lines,
-            faults=tuple(summing.fault(each) for each in self.faults),
+            faults=tuple(summing.fault(launched, each) for each in self.faults),
             schedules=self.schedules,
             proof=self.proof,
             notes=self.outcome.notes,

@@ -39,7 +39,7 @@ def line(launched: Launched, place: Place, rows: Mapping[Key, Tally]) -> LineCou
     branches = total(tally for key, tally in rows.items() if key.kind in BRANCHES)
     every = total(rows.values())
     return LineCounts(
-        file=place.file,
+        file=launched.called(place.file),
         line=place.number,
         text=launched.texts.get((place.file, place.number), ""),
         accesses=tuple(access(launched, key, tally) for key, tally in rows.items() if key.kind in ACCESSES),
@@ -125,17 +125,17 @@ def local_access(rows: Iterable[LineCounts], kind: str) -> LocalAccess:
     return LocalAccess(elements=sum(each.elements for each in found), bytes=sum(each.bytes for each in found))
 
 
-def fault(found: Fault) -> FaultSection:
+def fault(launched: Launched, found: Fault) -> FaultSection:
     """A fault as a Record holds it."""
     return FaultSection(
         kind=found.kind,
-        file=found.line.file,
+        file=launched.called(found.line.file),
         line=found.line.number,
         array=found.array,
         index=tuple(int(i) for i in found.index),
         threads=tuple(ThreadPlace(block=block, thread=thread) for block, thread in found.threads),
         epoch=found.epoch,
-        other_file=found.other_line.file if found.other_line else "",
+        other_file=launched.called(found.other_line.file) if found.other_line else "",
         other_line=found.other_line.number if found.other_line else None,
         access=found.access,
         count=found.count,

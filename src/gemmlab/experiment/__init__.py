@@ -1,6 +1,39 @@
 """Experiments: one multiplication, one chip and one kernel become one Record."""
 
+from typing import TYPE_CHECKING, Any
+
 from gemmlab.experiment.explaining import explain, require
 from gemmlab.model.suited import on_chip
 
-__all__ = ["explain", "on_chip", "require"]
+if TYPE_CHECKING:
+    from gemmlab.experiment.arguments import Given
+    from gemmlab.experiment.emulating import Asked, emulate_gemm, emulate_kernel
+    from gemmlab.experiment.named_kernels import named_kernel
+
+__all__ = [
+    "Asked",
+    "Given",
+    "emulate_gemm",
+    "emulate_kernel",
+    "explain",
+    "named_kernel",
+    "on_chip",
+    "require",
+]
+
+LATER = {
+    "Asked": "emulating",
+    "Given": "arguments",
+    "emulate_gemm": "emulating",
+    "emulate_kernel": "emulating",
+    "named_kernel": "named_kernels",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Whatever runs kernels loads when asked for: explaining needs no compiler."""
+    if name not in LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"gemmlab.experiment.{LATER[name]}"), name)

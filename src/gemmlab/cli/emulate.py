@@ -1,0 +1,118 @@
+"""`gemmlab emulate`: run a GPU kernel on the CPU, count every access, name every fault."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from gemmlab.cli.emulate_options import EMULATE, GEMM, OPTIONS
+from gemmlab.cli.output import emit
+from gemmlab.cli.parse import parse
+from gemmlab.record import GemmlabError, Record, unknown_name
+
+if TYPE_CHECKING:
+    from gemmlab.emulator import Emulation
+    from gemmlab.experiment import Asked
+
+HELP = "gemmlab emulate --help"
+SOURCE = (
+    "KERNEL",
+    "FILE.py:KERNEL, a function under numba's @cuda.jit; the file is imported. Or a rung of the ladder, naive, tiled, "
+    "..., or one of its broken twins, such as tiled_without_first_barrier.",
+)
+FILLS = ("zero", "nan")
+
+
+def help_text(about: str) -> str:
+    """What `gemmlab emulate --help` prints."""
+    from gemmlab.cli.help import of_verb
+
+    usage = "gemmlab emulate FILE.py:KERNEL --shape M N K --block 16x16 | --arg VALUE ... --grid 4 --block 256 [FLAGS]"
+    example = "gemmlab emulate tiled_without_first_barrier --shape 64 64 64 --schedule worst"
+    return of_verb(usage, about, SOURCE, EMULATE, example)
+
+
+def run(words: Sequence[str]) -> int:
+    """Emulate what the words say; 1 where a fault or a wrong result was found; raises GemmlabError."""
+    source, given = parse(words, EMULATE, HELP)
+    if len(source) != 1:
+        said = f"{len(source)} kernels are named" if source else "no kernel is named"
+        raise GemmlabError(said, "gemmlab emulate FILE.py:KERNEL --shape 64 64 64 --block 16x16")
+    check(given)
+    record, emulation = emulated(source[0], given)
+    deliver(record, emulation, given)
+    return 0 if emulation.ok else 1
+
+
+def check(given: dict[str, Any]) -> None:
+    """Raise GemmlabError for flags that contradict each other, and files that cannot be written."""
+    if "shape" not in given:
+        for name in GEMM.of(given):
+            raise GemmlabError(
+                f"--{name.replace('_', '-')} is about a multiplication, and there is no --shape", "--shape M N K"
+            )
+    if given.get("fill", "zero") not in FILLS:
+        raise unknown_name("content of shared memory", given["fill"], FILLS)
+    if "no_values" in given:
+        for name in ("schedule", "witness", "trace", "outputs"):
+            if name in given:
+                raise GemmlabError(f"--{name} needs values, and --no-values computes none", "leave one of them out")
+    if "witness" in given and "schedule" not in given:
+        raise GemmlabError("--witness writes what a search found, and there is none", "--schedule worst")
+    files = {f"--{name}": given[name] for name in ("witness", "trace") if name in given}
+    if files:
+        from gemmlab.report import destination
+
+        for path in files.values():
+            destination(path)
+        if len({os.path.realpath(path) for path in files.values()}) < len(files):
+            raise GemmlabError(f"{' and '.join(files)} would write the same file", "give each its own")
+
+
+def emulated(kernel: str, given: dict[str, Any]) -> tuple[Record, Emulation]:
+    """The Record of the run, and the run itself; raises GemmlabError."""
+    from gemmlab import experiment
+
+    problem = problem_of(given) if "shape" in given else None
+    asked = asked_of(kernel, given)
+    return experiment.emulate_kernel(asked) if problem is None else experiment.emulate_gemm(problem, asked)
+
+
+def problem_of(given: dict[str, Any]) -> Any:
+    """The multiplication that the flags describe; raises GemmlabError."""
+    from gemmlab.problem import Gemm
+    from gemmlab.problem.columns import gemm_fields
+
+    fields = GEMM.of(given)
+    m, n, k = fields.pop("shape")
+    return Gemm(m, n, k, **gemm_fields(fields))
+
+
+def asked_of(kernel: str, given: dict[str, Any]) -> Asked:
+    """The kernel and its launch as the flags describe them; raises GemmlabError."""
+    from gemmlab import experiment
+
+    options = {name: given[flag] for flag, name in OPTIONS.items() if flag in given}
+    return experiment.Asked(
+        kernel=experiment.named_kernel(kernel),
+        block=given.get("block"),
+        grid=given.get("grid"),
+        given=tuple(experiment.Given.read(word) for word in given.get("arg", ())),
+        outputs=tuple(name.strip() for name in given.get("outputs", "").split(",") if name.strip()),
+        seed=given.get("seed", 0),
+        chip=given.get("chip"),
+        values="no_values" not in given,
+        options=options | {"prove": "no_proof" not in given},
+    )
+
+
+def deliver(record: Record, emulation: Emulation, given: dict[str, Any]) -> None:
+    """Write the files that were asked for, then print; raises GemmlabError where a file cannot be written."""
+    if "json" in given:
+        text = record.to_json() + "\n"
+    else:
+        from gemmlab.report import terminal
+
+        text = terminal(record, width=given.get("width")) + "\n"
+    emit(text, for_programs="json" in given)

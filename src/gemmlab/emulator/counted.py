@@ -1,0 +1,78 @@
+"""The counts of a whole launch: every block run, or one of each class where blocks provably count alike."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+
+from gemmlab.emulator.launch import Launch
+from gemmlab.emulator.lockstep.running import run
+from gemmlab.emulator.program import Program
+from gemmlab.emulator.tallies import Fault, Key, Outcome, Tally
+from gemmlab.record import BlocksSection
+
+
+def counted(
+    program: Program,
+    launch: Launch,
+    values: bool,
+    threads: int | None,
+    step_limit: int | None,
+    outputs: tuple[str, ...],
+) -> tuple[Outcome, BlocksSection]:
+    """Counts and faults of a launch, and how its blocks were counted; raises GemmlabError for a kernel without end."""
+    if values:
+        outcome = run(program, launch, threads=threads, step_limit=step_limit, outputs=outputs)
+        return outcome, BlocksSection(total=launch.blocks, run=launch.blocks, how="every block")
+    from gemmlab.emulator.proof.blocks import Brute, classes
+
+    found = classes(program, launch)
+    if isinstance(found, Brute):
+        outcome = run(program, launch, values=False, threads=threads, step_limit=step_limit)
+        why = f"every block, since at line {found.line.number} {found.reason}"
+        return outcome, BlocksSection(total=launch.blocks, run=launch.blocks, how=why)
+    parts = []
+    for block, size in zip(found.representatives, found.counts, strict=True):
+        once = run(program, launch, values=False, blocks=[int(block)], threads=1, step_limit=step_limit)
+        parts.append(times(once, int(size)))
+    blocks = BlocksSection(total=launch.blocks, run=len(parts), how=found.why)
+    note = "races between blocks are looked for where every block is run, not where one stands for others"
+    return together(parts, (note,) * (len(parts) < launch.blocks)), blocks
+
+
+def times(outcome: Outcome, size: int) -> Outcome:
+    """What that many blocks count which all count as one did."""
+    tallies = {key: scaled(tally, size) for key, tally in outcome.tallies.items()}
+    faults = tuple(replace(fault, count=fault.count * size) for fault in outcome.faults)
+    return Outcome(tallies, faults, size, outcome.notes)
+
+
+def scaled(tally: Tally, size: int) -> Tally:
+    """Every count of a row, that many times."""
+    return Tally(
+        tally.threads * size,
+        tally.requests * size,
+        tally.pieces * size,
+        tally.splits * size,
+        tally.flop * size,
+        tally.fma * size,
+    )
+
+
+def together(parts: Iterable[Outcome], notes: tuple[str, ...]) -> Outcome:
+    """Counts of several parts added up, faults of a kind between two lines put together."""
+    rows: dict[Key, Tally] = {}
+    faults: dict[tuple[object, ...], Fault] = {}
+    counts: Counter[tuple[object, ...]] = Counter()
+    blocks = 0
+    for part in parts:
+        blocks += part.blocks
+        for key, tally in part.tallies.items():
+            rows[key] = rows.get(key, Tally()) + tally
+        for fault in part.faults:
+            what = (fault.kind, fault.array, fault.line, fault.other_line, fault.access)
+            faults.setdefault(what, fault)
+            counts[what] += fault.count
+    found = tuple(replace(fault, count=counts[what]) for what, fault in faults.items())
+    return Outcome(rows, found, blocks, notes)

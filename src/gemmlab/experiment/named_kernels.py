@@ -1,0 +1,33 @@
+"""The kernel that a word means: a rung of the ladder or a broken twin by its name, or `FILE.py:KERNEL`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from gemmlab.record import unknown_name
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A kernel under the name that it was asked for by."""
+
+    name: str
+    kernel: Any  #: what numba's decorator made of it, or a plain function
+    rung: Any = None  #: the ladder's entry, which knows how it is launched
+
+
+def named_kernel(word: str) -> Named:
+    """The kernel that a word means; raises GemmlabError."""
+    from gemmlab.kernels.ladder import BROKEN, RUNGS, load
+
+    if word in RUNGS:
+        return Named(word, load(RUNGS[word].source), RUNGS[word])
+    if word in BROKEN:
+        twin = BROKEN[word]
+        return Named(word, load(twin.source), RUNGS[twin.rung])
+    if not (".py" in word or "/" in word or ":" in word):
+        raise unknown_name("kernel", word, [*RUNGS, *BROKEN, "FILE.py:KERNEL"])
+    from gemmlab.emulator.kernel_file import kernel_from
+
+    return Named(word.rpartition(":")[2], kernel_from(word))
