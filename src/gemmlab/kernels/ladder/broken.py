@@ -2,9 +2,6 @@
 
 from numba import cuda, float32
 
-from .padded import TILE as PADDED_TILE
-from .padded import padded
-
 
 def without_first_barrier(tile):
     """Tiled without the barrier between storing the tiles and reading them: a thread may read what is not there yet."""
@@ -132,7 +129,6 @@ tiled_without_first_barrier = without_first_barrier(16)
 tiled_without_second_barrier = without_second_barrier(16)
 tiled_with_early_return = with_early_return(16)
 split_k_with_plain_adds = with_plain_adds(16)
-unpadded = padded(PADDED_TILE, 0)
 
 
 @cuda.jit

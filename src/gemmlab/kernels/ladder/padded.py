@@ -38,3 +38,4 @@ def padded(tile, pad):
 TILE = 32
 PAD = 1
 kernel = padded(TILE, PAD)
+unpadded = padded(TILE, 0)  # the same, its 32 stores of a warp all to one bank

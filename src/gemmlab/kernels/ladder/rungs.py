@@ -145,7 +145,7 @@ BROKEN: dict[str, Twin] = {
             "barrier_divergence",
             "m or n no multiple of 16",
         ),
-        Twin("unpadded", "broken:unpadded", "padded", "bank_conflicts"),
+        Twin("unpadded", "padded:unpadded", "padded", "bank_conflicts"),
         Twin("naive_without_guard", "broken:naive_without_guard", "naive", "out_of_bounds", "m or n no multiple of 16"),
         Twin(
             "naive_with_wrong_guard",
