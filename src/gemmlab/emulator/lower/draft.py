@@ -6,14 +6,14 @@ A draft is made of the program's own statements and expressions; where a type wa
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FunctionType
 
 from gemmlab.emulator.lower.names import Clash, Static, Value
 from gemmlab.emulator.lower.refusals import Spot, refusal, shortened, snippet
-from gemmlab.emulator.program import Array, Assign, Expr, Line, Site, Stmt, Var
+from gemmlab.emulator.program import Array, Assign, Const, Expr, Line, Site, Stmt, Var
 from gemmlab.emulator.source import Source
 from gemmlab.record import GemmlabError
 
@@ -59,7 +59,8 @@ class Frame:
     prefix: str = ""  #: before each of its variables' names
     bound: dict[str, Static] = field(default_factory=dict)  #: local names of arrays and tuples
     scalars: dict[str, Expr] = field(default_factory=dict)  #: parameters that stand for an expression
-    assigned: frozenset[str] = frozenset()  #: names that the function assigns somewhere
+    assigned: Mapping[str, int] = field(default_factory=dict)  #: how often the function assigns each of its own names
+    constants: dict[str, Const] = field(default_factory=dict)  #: names that are assigned once, and a constant
     out: list[Stmt] = field(default_factory=list)  #: statements so far of the body at hand
     around: list[dict[str, Static]] = field(default_factory=list)  #: what names meant before each enclosing loop
     hint: str = ""  #: the variable that takes what is being evaluated
@@ -73,6 +74,10 @@ class Frame:
     def line(self, node: ast.AST) -> Line:
         """Where a node stands."""
         return Line(self.draft.file(self.source.file), getattr(node, "lineno", self.source.tree.lineno))
+
+    def constant(self, value: Value) -> Value:
+        """The constant that a variable always holds, where it is one; else the value itself."""
+        return self.constants.get(value.name, value) if isinstance(value, Var) else value
 
     def site(self, node: ast.AST, kind: str, array: str = "") -> int:
         """A new site, for a statement of that kind that a node gives."""

@@ -66,16 +66,20 @@ def value(f: Frame, node: ast.expr) -> Value:
 
 def scalar(f: Frame, node: ast.expr) -> Expr:
     """An expression that must be one number."""
-    result = value(f, node)
+    return number_of(f, node, value(f, node))
+
+
+def number_of(f: Frame, node: ast.expr, result: Value) -> Expr:
+    """A value already lowered, which must be one number."""
     match result:
         case ArrayRef():
-            raise f.refuse(node, "name one element of it: a[i], or a[i, j]", "is an array where a number is needed")
+            raise f.refuse(node, "name one element of it, as a[i] or a[i, j]", "is an array where a number is needed")
         case Group():
-            raise f.refuse(node, "name one item of it: t[0]", "is a tuple where a number is needed")
+            raise f.refuse(node, "name one item of it, as t[0]", "is a tuple where a number is needed")
         case Clash():
             raise clash(f, node, result)
         case Path() | Object():
-            raise f.refuse(node, "call it, or write a number", "is no number")
+            raise f.refuse(node, "write a number, or call it if it is a function", "is no number")
     return result
 
 
@@ -140,15 +144,6 @@ def _binary(f: Frame, node: ast.BinOp) -> Value:
     if isinstance(x, Group) and isinstance(y, Group) and isinstance(node.op, ast.Add):
         return Group(x.items + y.items)
     return binary(f, node, node.op, number_of(f, node.left, x), number_of(f, node.right, y))
-
-
-def number_of(f: Frame, node: ast.expr, result: Value) -> Expr:
-    """A value already lowered, which must be one number."""
-    if isinstance(result, ArrayRef | Group | Path | Object | Clash):
-        if isinstance(result, ArrayRef):
-            raise f.refuse(node, "loop over its elements", "is an array where a number is needed")
-        raise f.refuse(node, "write a number", "is no number")
-    return result
 
 
 def _unary(f: Frame, node: ast.UnaryOp) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from types import FunctionType
 
 from gemmlab.emulator.lower import expressions, statements
@@ -13,11 +14,9 @@ from gemmlab.emulator.program import Break, If, Leave, Scope, Stmt, Var, While, 
 from gemmlab.emulator.source import Source, load, python_function
 
 
-def assigned(tree: ast.FunctionDef) -> frozenset[str]:
-    """Names that a function assigns somewhere, which are therefore its own."""
-    return frozenset(
-        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    )
+def assigned(tree: ast.FunctionDef) -> Counter[str]:
+    """Names that a function assigns somewhere, which are therefore its own, and how often."""
+    return Counter(node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
 
 
 def inline(f: Frame, node: ast.Call, callee: object) -> Value:

@@ -89,7 +89,7 @@ def subscript(f: Frame, node: ast.Subscript) -> Value:
 
 
 def _item(f: Frame, node: ast.Subscript, group: Group) -> Value:
-    index = expressions.value(f, node.slice)
+    index = f.constant(expressions.value(f, node.slice))
     if not isinstance(index, Const) or index.type == "bool" or not -len(group.items) <= index.value < len(group.items):
         raise f.refuse(node, f"index it with a constant from 0 to {len(group.items) - 1}")
     return group.items[int(index.value)]
@@ -107,6 +107,8 @@ def _array(f: Frame, node: ast.expr, owner: Value) -> ArrayRef:
 
 def target(f: Frame, node: ast.Subscript) -> ArrayRef:
     """The element of an array that is written, all of its indices given."""
+    if _sliced(node.slice):
+        raise f.refuse(node, "write its elements in a loop", "writes many elements at once")
     ref = indexed(f, node, _array(f, node.value, expressions.value(f, node.value)))
     if shape(f, ref):
         raise f.refuse(node, "write its elements in a loop", "is a whole row where one element is needed")
@@ -214,7 +216,9 @@ def declare(f: Frame, node: ast.Call, space: str, name: str) -> ArrayRef:
         return ArrayRef(f.draft.shared[id(node)])
     kind = element_type(f, arguments["dtype"])
     sides = expressions.value(f, arguments["shape"])
-    extents = [_side(f, arguments["shape"], side) for side in (sides.items if isinstance(sides, Group) else (sides,))]
+    given = sides.items if isinstance(sides, Group) else (sides,)
+    nodes = arguments["shape"].elts if isinstance(arguments["shape"], ast.Tuple) else [arguments["shape"]] * len(given)
+    extents = [_side(f, *pair) for pair in zip(nodes, given, strict=True)]
     if not 1 <= len(extents) <= 3:
         raise f.refuse(node, "one to three axes", f"has {len(extents)} axes")
     if extents == [ZERO] and space == "shared":
@@ -230,7 +234,10 @@ def declare(f: Frame, node: ast.Call, space: str, name: str) -> ArrayRef:
 
 
 def _side(f: Frame, node: ast.expr, side: Value) -> Const:
-    """One extent of a declared array, a whole number known before the launch."""
+    """One extent of a declared array, a whole number known before the launch; numba takes names and literals only."""
+    side = f.constant(side)
+    if isinstance(node, ast.BinOp) and any(isinstance(part, ast.Name) for part in ast.walk(node)):
+        raise f.refuse(node, "work it out above the kernel, as WIDTH = TILE + 1", "is no shape to numba")
     if isinstance(side, Const) and isinstance(side.value, int) and side.type != "bool" and side.value >= 0:
         return Const("int64", side.value)
     raise f.refuse(
@@ -245,12 +252,12 @@ def element_type(f: Frame, node: ast.expr) -> str:
     """The element type that a declaration names."""
     meant = expressions.value(f, node)
     kind = None
-    if isinstance(meant, Path):
-        kind = {"builtins.int": "int64", "builtins.float": "float64", "builtins.bool": "bool"}.get(meant.dotted)
-    elif isinstance(meant, Object):
+    if isinstance(meant, Object):
         kind = scalar_type(meant.value)
     if kind is None:
         raise f.refuse(
-            node, "bool, int8 to int64, uint8 to uint64, float16, float32 or float64", "is no element type here"
+            node,
+            "numpy's or numba's bool, int8 to int64, uint8 to uint64, float16 to float64",
+            "is no element type here",
         )
     return kind

@@ -71,7 +71,7 @@ def wrapped(kind: str, value: int) -> int:
 def typed(x: Expr, lookup: Lookup) -> Expr:
     """An expression with all of its types.
 
-    Raises UnknownTypeError where a variable's type is not known yet, MistypedError where operands have no such operation.
+    Raises UnknownTypeError where a variable's type is not known yet, MistypedError where operands have no such form.
     """
     match x:
         case Var(_, name):

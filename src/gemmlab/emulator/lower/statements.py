@@ -106,6 +106,8 @@ def _give_name(f: Frame, node: ast.stmt, local: str, result: Value) -> None:
             f.bind(node, local, result)
         case _:
             f.bind(node, local, None)
+            if isinstance(result, Const) and f.assigned[local] == 1:
+                f.constants[f.name(local)] = result
             _give_number(f, node, f.name(local), result)
 
 
