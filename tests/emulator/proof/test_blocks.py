@@ -1,0 +1,130 @@
+import numpy as np
+import pytest
+
+from emulator.proof.building import BX, DX, TX, Kernel
+from emulator.proof.fuzz import case
+from emulator.proof.plain import block_counts
+from emulator.proof.programs import covering, gather, matrices, naive, split_k, tiled
+from gemmlab.emulator.launch import launch_of
+from gemmlab.emulator.proof.blocks import Brute, Classes, classes, verify
+from gemmlab.emulator.tallies import Outcome
+
+
+def disagreements(program, launch, found):
+    """Blocks that count otherwise than the representative of their class."""
+    counts = {int(r): block_counts(program, launch, int(r)) for r in found.representatives}
+    of = found.representatives[found.labels]
+    return [b for b in range(launch.blocks) if block_counts(program, launch, b) != counts[int(of[b])]]
+
+
+def sparse(rows, columns):
+    """A matrix of that shape whose rows all lie on one element: no memory is needed for shapes alone."""
+    return np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (rows, columns), (4 * columns, 4))
+
+
+@pytest.mark.parametrize("program", [naive(), tiled(16), tiled(16, early=True)])
+@pytest.mark.parametrize(("n", "sizes"), [(8192, [262_144]), (1000, [1, 62, 62, 3844])])
+def test_a_matrix_multiplication_has_inner_and_edge_blocks(program, n, sizes):
+    launch = launch_of(program, (-(-n // 16),) * 2, (16, 16), [sparse(n, n)] * 3)
+    found = classes(program, launch)
+    assert sorted(found.counts) == sizes
+    assert found.counts.sum() == launch.blocks == found.labels.size
+
+
+@pytest.mark.parametrize("program", [naive(), tiled(4), tiled(4, masked=False)])
+@pytest.mark.parametrize("shape", [(9, 13, 5), (8, 8, 8), (7, 30, 3)])
+@pytest.mark.parametrize("block", [(4, 4), (3, 5)])
+def test_classes_of_multiplications_count_alike(program, shape, block):
+    launch = covering(program, *shape, block)
+    found = classes(program, launch)
+    assert disagreements(program, launch, found) == []
+
+
+def test_odd_rows_of_a_misaligned_matrix_lie_otherwise_in_their_sectors():
+    program = naive()
+    a, b, c = matrices(12, 12, 5)
+    c = np.zeros((12, 13), np.float32)[:, 1:]
+    launch = launch_of(program, (3, 4), (4, 3), (a, b, c))
+    found = classes(program, launch)
+    assert found.counts.size > 4
+    assert disagreements(program, launch, found) == []
+
+
+def test_random_programs_count_alike_within_classes():
+    rng = np.random.default_rng(5)
+    merged = 0
+    for _ in range(80):
+        program, launch = case(rng)
+        found = classes(program, launch)
+        assert isinstance(found, Classes)
+        assert disagreements(program, launch, found) == []
+        merged += launch.blocks - found.counts.size
+    assert merged > 200
+
+
+def test_a_grid_stride_loop_needs_few_classes():
+    k = Kernel(y=("float32", 1))
+    start = BX * DX + TX
+    with k.loop("i", start, k.extent("y", 0), DX * 10) as i:
+        k.store("y", (i,), 1.0)
+    program = k.program()
+    launch = launch_of(program, 10, 32, (np.zeros(1000, np.float32),))
+    found = classes(program, launch)
+    assert found.counts.tolist() == [1, 8, 1] or sorted(found.counts) == [1, 1, 8]
+    assert disagreements(program, launch, found) == []
+
+
+def test_split_k_has_a_class_for_each_place_where_chunks_differ():
+    program = split_k()
+    launch = covering(program, 8, 8, 10, (4, 4), depth=4, extra=(3,))
+    found = classes(program, launch)
+    assert isinstance(found, Classes)
+    assert disagreements(program, launch, found) == []
+
+
+def test_a_swizzled_order_is_taken_exactly():
+    k = Kernel(y=("float32", 2))
+    row, col = k.assign("row", BX % 3), k.assign("col", BX // 3)
+    with k.when(row * DX + TX < k.extent("y", 0)):
+        k.store("y", (row * DX + TX, col), 1.0)
+    program = k.program()
+    launch = launch_of(program, 12, 4, (np.zeros((10, 16), np.float32),))
+    found = classes(program, launch)
+    assert disagreements(program, launch, found) == []
+    assert found.counts.size < 12
+
+
+def test_blocks_times_threads_need_blocks_that_agree():
+    k = Kernel(y=("float32", 1))
+    k.store("y", ((BX % 4) * TX,), 1.0)
+    program = k.program()
+    launch = launch_of(program, 16, 8, (np.zeros(40, np.float32),))
+    found = classes(program, launch)
+    assert found.counts.tolist() == [4, 4, 4, 4]
+    assert disagreements(program, launch, found) == []
+
+
+def test_addresses_that_data_give_are_not_proven():
+    program = gather()
+    launch = launch_of(program, 2, 4, (np.zeros(8, np.float32), np.zeros(8, np.int64), np.zeros(8, np.float32)))
+    found = classes(program, launch)
+    assert isinstance(found, Brute)
+    assert found.reason == "what `at` holds steers threads"
+    assert found.line.number == 13
+
+
+def test_verification_finds_a_class_that_is_none():
+    program = naive()
+    launch = covering(program, 10, 10, 4, (4, 4))
+    found = classes(program, launch)
+
+    def run(block):
+        return Outcome(block_counts(program, launch, block))
+
+    rng = np.random.default_rng(0)
+    assert verify(found, run, 9, rng) == (3, None)
+    wrong = Classes(np.array([0]), np.array([9]), np.zeros(9, np.int64), "", {})
+    compared, why = verify(wrong, run, 9, rng)
+    assert why is not None
+    assert "of its class" in why
+    assert compared <= 8
