@@ -70,6 +70,7 @@ RUNNING = Section(
         Flag("no_values", "Count accesses alone; needs no memory for arrays and no time for huge grids."),
         Flag("fill", "What shared and local memory hold at first: zero (default) or nan.", "NAME"),
         Flag("step_limit", "Statements that one thread may execute before the kernel counts as endless.", "N", size),
+        Flag("engine", "compiled (default), or reference: the plain interpreter that it is compared with.", "NAME"),
         Flag("threads", "CPU threads; default all.", "N", size),
         Flag("no_proof", "Leave out what the run proves."),
     ),
@@ -93,4 +94,5 @@ OPTIONS = {
     "fill": "fill",
     "step_limit": "step_limit",
     "threads": "threads",
+    "engine": "engine",
 }

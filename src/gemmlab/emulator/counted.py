@@ -7,24 +7,39 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from gemmlab.emulator.launch import Launch
-from gemmlab.emulator.lockstep.running import run
 from gemmlab.emulator.program import Program
 from gemmlab.emulator.tallies import Fault, Key, Outcome, Tally
 from gemmlab.record import BlocksSection
 
+ENGINES = ("compiled", "reference")
+
 
 def counted(
+    kernel: object,
     program: Program,
     launch: Launch,
     values: bool,
     threads: int | None,
     step_limit: int | None,
     outputs: tuple[str, ...],
+    engine: str,
 ) -> tuple[Outcome, BlocksSection]:
     """Counts and faults of a launch, and how its blocks were counted; raises GemmlabError for a kernel without end."""
+    if engine == "reference":
+        return interpreted(kernel, launch, step_limit, outputs)
+    from gemmlab.emulator.lockstep.running import run
+
     if values:
         outcome = run(program, launch, threads=threads, step_limit=step_limit, outputs=outputs)
         return outcome, BlocksSection(total=launch.blocks, run=launch.blocks, how="every block")
+    return by_class(program, launch, threads, step_limit)
+
+
+def by_class(
+    program: Program, launch: Launch, threads: int | None, step_limit: int | None
+) -> tuple[Outcome, BlocksSection]:
+    """Counts without values: of one block of each class where there are classes, else of every block."""
+    from gemmlab.emulator.lockstep.running import run
     from gemmlab.emulator.proof.blocks import Brute, classes
 
     found = classes(program, launch)
@@ -39,6 +54,26 @@ def counted(
     blocks = BlocksSection(total=launch.blocks, run=len(parts), how=found.why)
     note = "races between blocks are looked for where every block is run, not where one stands for others"
     return together(parts, (note,) * (len(parts) < launch.blocks)), blocks
+
+
+def interpreted(
+    kernel: object, launch: Launch, step_limit: int | None, outputs: tuple[str, ...]
+) -> tuple[Outcome, BlocksSection]:
+    """The same from the plain interpreter, every block, values computed."""
+    from gemmlab.emulator.reference.running import STEP_LIMIT, run_reference
+
+    outcome = run_reference(
+        kernel,
+        launch.grid,
+        launch.block,
+        *launch.args,
+        dynamic_shared_bytes=launch.dynamic_shared_bytes,
+        fill=launch.fill,
+        outputs=outputs,
+        step_limit=step_limit or STEP_LIMIT,
+    )
+    how = "every block, by the plain interpreter"
+    return outcome, BlocksSection(total=launch.blocks, run=launch.blocks, how=how)
 
 
 def times(outcome: Outcome, size: int) -> Outcome:

@@ -7,7 +7,7 @@ from typing import Any
 
 from gemmlab.chips import Chip
 from gemmlab.emulator import source
-from gemmlab.emulator.counted import counted
+from gemmlab.emulator.counted import ENGINES, counted
 from gemmlab.emulator.launch import Fill, Launch, launch_of, static_bytes
 from gemmlab.emulator.lower import arguments_of, lower
 from gemmlab.emulator.program import Program
@@ -15,7 +15,7 @@ from gemmlab.emulator.results import Emulation, Launched
 from gemmlab.emulator.shown_files import shown_files
 from gemmlab.emulator.timings import Judge, Timings
 from gemmlab.emulator.verdicts import proven
-from gemmlab.record import ArgumentSection, GemmlabError
+from gemmlab.record import ArgumentSection, GemmlabError, unknown_name
 
 Sides = int | Iterable[int]
 
@@ -35,6 +35,7 @@ def emulate(
     prove: bool = True,
     chip: str | Chip | None = None,
     judge: Judge | None = None,
+    engine: str = "compiled",
 ) -> Emulation:
     """Run a numba.cuda kernel on the CPU, count every access exactly, and name every fault.
 
@@ -45,17 +46,20 @@ def emulate(
 
     A race starts a bounded search for the order of threads that does most harm; `schedule` names one to run, or
     `worst` to search longer. `judge` says of the arrays, by parameter, how many elements are wrong and by how much;
-    without it they are compared with those of the run in lockstep. `chip` bounds threads and shared memory. Raises
-    GemmlabError for what is not in the dialect, what no GPU would launch, and a kernel that does not end.
+    without it they are compared with those of the run in lockstep. `chip` bounds threads and shared memory. `engine` is
+    `compiled`, or `reference`, the plain interpreter that the compiled one is held against.
+
+    Raises GemmlabError for what is not in the dialect, what no GPU would launch, and a kernel that does not end.
     """
     read = source.load(kernel)
     program = lower(read, arguments_of(read, args))
     launch = launch_of(program, grid, block, args, dynamic_shared_bytes=dynamic_shared, fill=fill, chip=chip)
+    check_engine(engine, values)
     named = output_names(program, launch, outputs)
     if schedule is not None and not values:
         raise GemmlabError(f"schedule {schedule!r} needs values", "values=True")
     timings = Timings(program, launch, schedule, judge, step_limit) if values else None
-    outcome, blocks = counted(program, launch, values, threads, step_limit, named)
+    outcome, blocks = counted(kernel, program, launch, values, threads, step_limit, named, engine)
     tried = timings.tried(outcome) if timings else ()
     return Emulation(
         launched=launched(program, launch, values),
@@ -66,6 +70,14 @@ def emulate(
         witness=timings.witness if timings else None,
         program=program,
     )
+
+
+def check_engine(engine: str, values: bool) -> None:
+    """Raise GemmlabError for an engine that is unknown, or cannot do what is asked."""
+    if engine not in ENGINES:
+        raise unknown_name("engine", engine, ENGINES)
+    if engine == "reference" and not values:
+        raise GemmlabError("the plain interpreter computes values", "values=True, or the compiled engine")
 
 
 def output_names(program: Program, launch: Launch, outputs: Iterable[Any]) -> tuple[str, ...]:

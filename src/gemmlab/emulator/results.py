@@ -9,7 +9,7 @@ from typing import Any
 
 from gemmlab.emulator import summing
 from gemmlab.emulator.program import Program
-from gemmlab.emulator.tallies import SAME_VALUE, Fault, Outcome
+from gemmlab.emulator.tallies import KINDS, SAME_VALUE, Fault, Outcome
 from gemmlab.record import (
     ArgumentSection,
     ArrayCounts,
@@ -143,8 +143,8 @@ class Emulation:
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """What is wrong, the first of each kind between two lines; benign same-value writes too."""
-        return self.outcome.faults
+        """What is wrong, the first of each kind between two lines, races before the rest; benign writes too."""
+        return tuple(sorted(self.outcome.faults, key=lambda fault: KINDS.index(fault.kind)))
 
     @property
     def ok(self) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from gemmlab.emulator.launch import Launch, stored_arrays
 from gemmlab.emulator.program import Program
 from gemmlab.emulator.tallies import BLOCK_RACE, GLOBAL_RACE, SHARED_RACE, Outcome
-from gemmlab.record import ScheduleSection
+from gemmlab.record import ScheduleSection, unknown_name
 
 RACES = (SHARED_RACE, GLOBAL_RACE, BLOCK_RACE)
 WORST = "worst"
@@ -29,10 +29,8 @@ class Timings:
         self.names = [argument.name for argument in program.arguments]
         self.witness: Any = None
         self.schedule = None
-        if schedule not in (None, WORST):
-            from gemmlab.emulator.serial.schedule import parse
-
-            self.schedule = parse(str(schedule))
+        if schedule is not None and schedule != WORST:
+            self.schedule = named(schedule)
         self.wanted = schedule
         changed = {program.arrays[name].base or name for name in stored_arrays(program)}
         self.before = {
@@ -74,6 +72,16 @@ class Timings:
         own = dict(zip(self.names, self.launch.args, strict=True))
         found = [difference(array, own[name]) for name, array in arrays.items()]
         return sum(wrong for wrong, _ in found), max((error for _, error in found), default=0.0)
+
+
+def named(text: str) -> Any:
+    """The schedule that a text names; raises GemmlabError."""
+    from gemmlab.emulator.serial.schedule import NAMED, parse
+
+    name = text.partition(":")[0]
+    if name not in NAMED and name != "witness":
+        raise unknown_name("schedule", name, [*NAMED, "witness:FILE.json", WORST])
+    return parse(text)
 
 
 def difference(got: Any, expected: Any) -> tuple[int, float]:

@@ -178,8 +178,10 @@ def summed(problem: Gemm, result: Emulation) -> Gemm:
 
 def record(result: Emulation, asked: Asked, problem: Gemm | None) -> Record:
     """The multiplication and the chip, where there are any, beside the emulation and its verdict."""
+    own = result.to_record()
     return msgspec.structs.replace(
-        result.to_record(),
+        own,
+        emulation=msgspec.structs.replace(result.to_section(), kernel=asked.kernel.name),
         problem=problem.section() if problem else None,
         chip=chip_section(chip_of(asked.chip)) if asked.chip else None,
     )
