@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gemmlab.chips import Chip
+    from gemmlab.emulator import emulate
     from gemmlab.experiment import explain
     from gemmlab.kernels import Kernel
     from gemmlab.problem import Gemm
     from gemmlab.record import Record
 
-__all__ = ["Chip", "Gemm", "Kernel", "Record", "explain"]
+__all__ = ["Chip", "Gemm", "Kernel", "Record", "emulate", "explain"]
 
 HOMES = {
     "Chip": "gemmlab.chips",
     "Gemm": "gemmlab.problem",
     "Kernel": "gemmlab.kernels",
     "Record": "gemmlab.record",
+    "emulate": "gemmlab.emulator",
     "explain": "gemmlab.experiment",
 }
 
