@@ -63,10 +63,20 @@ def _not(value: Any) -> Any:
 
 
 def _converting(function: Function, kinds: Any, first: Any, last: Any) -> Function:
-    steps = tuple((convert(a, b), convert(b, c)) for a, b, c in zip(kinds, first, last, strict=True))
-    if all(step == (_same, _same) for step in steps):
+    steps = [_after(convert(b, c), convert(a, b)) for a, b, c in zip(kinds, first, last, strict=True)]
+    if all(step is _same for step in steps):
         return function
-    return lambda *values: function(*(after(before(v)) for v, (before, after) in zip(values, steps, strict=True)))
+    if len(steps) == 2:
+        one, other = steps
+        return lambda x, y: function(one(x), other(y))
+    return lambda *values: function(*(step(value) for value, step in zip(values, steps, strict=True)))
+
+
+def _after(second: Function, first: Function) -> Function:
+    """One conversion after another."""
+    if _same in (first, second):
+        return first if second is _same else second
+    return lambda value: second(first(value))
 
 
 def _power(found: Any) -> Function:

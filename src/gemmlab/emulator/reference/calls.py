@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gemmlab.emulator.reference import arithmetic, rules
-from gemmlab.emulator.reference.kinds import ArrayKind, Kind, Static, joined
+from gemmlab.emulator.reference.expressions import is_product
+from gemmlab.emulator.reference.kinds import ArrayKind, Kind, Static, TupleKind, joined
 from gemmlab.emulator.source import python_function
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def call(of: Expressions, node: ast.Call) -> Typed:
         made: Typed = handler(of, node)
         return made
     kind = conversion(called)
-    if kind is not None or called in (int, float):
+    if kind is not None:
         return converted(of, node, called, kind)
     if called in (min, max):
         return least(of, node, called)
@@ -47,6 +48,15 @@ def call(of: Expressions, node: ast.Call) -> Typed:
     )
 
 
+def is_arithmetic(called: Any) -> bool:
+    """Whether a call of that object computes from its arguments alone."""
+    from gemmlab.emulator.reference.intrinsics import PURE, intrinsic
+
+    if intrinsic(called) is not None:
+        return any(called is getattr(rules.cuda(), name) for name in PURE)
+    return python_function(called) is None
+
+
 def arguments(of: Expressions, node: ast.Call, count: int | None = None) -> list[Typed]:
     """Positional arguments as numbers."""
     if node.keywords or (count is not None and len(node.args) != count):
@@ -58,8 +68,8 @@ def conversion(called: Any) -> Kind | None:
     """The type that a call converts to: `float32(x)`, `numba.int8(x)`, `np.float16(x)`, `bool(x)`."""
     from numba import types
 
-    if called is bool:
-        return rules.kind_of("bool")
+    if called in (bool, int, float):
+        return rules.kind_of({bool: "bool", int: "int64", float: "float64"}[called])
     if isinstance(called, types.Type) and rules.is_scalar(called):
         return called
     if isinstance(called, type) and issubclass(called, np.number | np.bool_):
@@ -67,15 +77,13 @@ def conversion(called: Any) -> Kind | None:
     return None
 
 
-def converted(of: Expressions, node: ast.Call, called: Any, kind: Kind | None) -> Typed:
+def converted(of: Expressions, node: ast.Call, called: Any, kind: Kind) -> Typed:
     """A conversion; `int` and `float` keep numbers that are so already."""
-    ((value, have),) = arguments(of, node, 1)
-    if kind is None and called is float:
-        kind = have if rules.is_float(have) else rules.kind_of("float64")
-    elif kind is None:
-        from numba import types
+    from numba import types
 
-        kind = have if isinstance(have, types.Integer) else rules.kind_of("int64")
+    ((value, have),) = arguments(of, node, 1)
+    if (called is float and rules.is_float(have)) or (called is int and isinstance(have, types.Integer)):
+        kind = have
     return of.as_kind(value, have, kind), kind
 
 
@@ -95,6 +103,8 @@ def least(of: Expressions, node: ast.Call, called: Any) -> Typed:
 def length(of: Expressions, node: ast.Call) -> Typed:
     """`len` of an array."""
     made, kind = of.value(node.args[0])
+    if isinstance(kind, TupleKind):
+        return of.materialised(made, Static(len(kind.items)))
     if not isinstance(kind, ArrayKind):
         raise of.refused(node, f"`{ast.unparse(node)}` is not of an array", "use len of arrays")
     return ast.Subscript(ast.Attribute(made, "shape", ast.Load()), ast.Constant(0), ast.Load()), rules.kind_of("int64")
@@ -129,7 +139,8 @@ def device(of: Expressions, node: ast.Call, called: Any) -> Typed:
             given[name] = of.value(ast.copy_location(ast.Constant(parameter.default), node))
     if set(given) != set(parameters) or len(node.args) > len(parameters):
         raise of.refused(node, f"`{ast.unparse(node)}`: the function takes {', '.join(parameters) or 'nothing'}", "")
-    made = of.program.function(function, tuple(given[name][1] for name in parameters))
+    products = frozenset(name for name, argument in zip(parameters, node.args, strict=False) if is_product(argument))
+    made = of.program.function(function, tuple(given[name][1] for name in parameters), products)
     values = [given[name][0] for name in parameters]
     number = of.number("call", node)
     return ast.YieldFrom(of.method("call", number, ast.Name(made.name, ast.Load()), *values)), made.result

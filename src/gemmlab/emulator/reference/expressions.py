@@ -6,18 +6,32 @@ import ast
 import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FunctionType
 from typing import Any
 
 from gemmlab.emulator.reference import rules
 from gemmlab.emulator.reference.arithmetic import operation
 from gemmlab.emulator.reference.kinds import ArrayKind, Kind, Names, Static, TupleKind, joined, of_number
-from gemmlab.emulator.reference.translation import THREAD, Translation
-from gemmlab.emulator.source import Source
+from gemmlab.emulator.reference.translation import THREAD, Translation, loaded
+from gemmlab.emulator.source import Source, python_function
 from gemmlab.emulator.tallies import Place
 from gemmlab.record import GemmlabError
 
 Typed = tuple[ast.expr, Kind]
 Row = tuple[str, Place, ast.expr | None]  #: kind, place, and the array where there is one
+
+
+def either(condition: Any, x: Any, y: Any) -> Any:
+    """The second or the third value."""
+    return x if condition else y
+
+
+BOTH = {ast.And: lambda x, y: x and y, ast.Or: lambda x, y: x or y}  #: both sides are computed, as they are pure
+
+
+def is_extent(node: ast.Subscript) -> bool:
+    """Whether an expression is an item of some shape."""
+    return isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
 
 
 def is_product(node: ast.expr) -> bool:
@@ -37,6 +51,7 @@ class Expressions:
         self.products: set[str] = set()  #: names that hold a product nobody else reads
         self.row: Row = ("assign", Place(source.file, source.tree.lineno), None)
         self.temporaries = 0
+        self.is_kernel = not program.functions and len(program.made) == 1
 
     @contextmanager
     def within(self, kind: str, node: Any, array: ast.expr | None = None) -> Iterator[None]:
@@ -139,6 +154,8 @@ class Expressions:
                 return ast.Attribute(made, "shape", ast.Load()), TupleKind((whole,) * kind.ndim)
             if node.attr == "size":
                 return ast.Attribute(made, "size", ast.Load()), whole
+            if node.attr == "dtype":
+                return self.program.object(kind.element), Static(kind.element)
             if node.attr == "ndim":
                 return self.program.object(kind.ndim), Static(kind.ndim)
         if isinstance(kind, Static):
@@ -208,6 +225,10 @@ class Expressions:
 
     def is_single_product(self, node: ast.expr) -> bool:
         """Whether an operand is a product, itself or by a name that only this use reads."""
+        if isinstance(node, ast.Call):
+            called = self.expression(node.func)[1]
+            function = python_function(called.value) if isinstance(called, Static) else None
+            return function is not None and gives_product(function)
         return is_product(node) or (isinstance(node, ast.Name) and node.id in self.products)
 
     def counted(self, value: ast.expr, flop: int, fma: int = 0) -> ast.expr:
@@ -218,7 +239,7 @@ class Expressions:
 
     def _of_compare(self, node: ast.Compare) -> Typed:
         x, x_kind = self.scalar(node.left)
-        tests: list[ast.expr] = []
+        result: ast.expr | None = None
         for i, (op, right) in enumerate(zip(node.ops, node.comparators, strict=True)):
             function = rules.OPERATORS.get(type(op).__name__)
             if function is None:
@@ -229,26 +250,63 @@ class Expressions:
                 held = f"@held{self.temporaries}"
                 y = ast.NamedExpr(ast.Name(held, ast.Store()), y)
             test, _ = self.applied(node, function, x, x_kind, y, y_kind)
-            tests.append(test)
+            result = test if result is None else self.chosen(node, ast.And(), result, test, right)
             if i < len(node.ops) - 1:
                 x, x_kind = ast.Name(held, ast.Load()), y_kind
-        made = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
-        return made, rules.kind_of("bool")
+        assert result is not None
+        return result, rules.kind_of("bool")
 
     def _of_boolop(self, node: ast.BoolOp) -> Typed:
         parts = [self.scalar(part) for part in node.values]
         kind = parts[0][1]
         for _, other in parts[1:]:
             kind = joined(kind, other)
-        return ast.BoolOp(node.op, [self.as_kind(made, have, kind) for made, have in parts]), kind
+        result = self.as_kind(*parts[0], kind)
+        for (made, have), operand in zip(parts[1:], node.values[1:], strict=True):
+            result = self.chosen(node, node.op, result, self.as_kind(made, have, kind), operand)
+        return result, kind
+
+    def chosen(self, node: ast.expr, op: ast.boolop, first: ast.expr, second: ast.expr, operand: ast.expr) -> ast.expr:
+        """`first and second`, or `or`: a branch where the second touches memory or calls, else both are computed."""
+        if self.is_pure(operand):
+            return ast.Call(self.program.object(BOTH[type(op)]), [first, second], [])
+        test = self.method("decided", self.number("if", node), first)
+        return ast.BoolOp(op, [test, second])
+
+    def is_pure(self, node: ast.expr) -> bool:
+        """Whether an expression is arithmetic alone: no element is read, no device function or other thread asked."""
+        return not any(
+            (isinstance(part, ast.Subscript) and not is_extent(part))
+            or (isinstance(part, ast.Call) and self.reaches_out(part))
+            for part in ast.walk(node)
+        )
+
+    def reaches_out(self, node: ast.Call) -> bool:
+        """Whether a call is of a device function, or of one that waits for other threads or changes memory."""
+        from gemmlab.emulator.reference.calls import is_arithmetic
+
+        kind = self.expression(node.func)[1]
+        return not (isinstance(kind, Static) and is_arithmetic(kind.value))
 
     def _of_ifexp(self, node: ast.IfExp) -> Typed:
+        fixed = self.decided(node.test)
+        if fixed is not None:
+            return self.value(node.body if fixed else node.orelse)
         condition = self.truth(node.test)
         (x, x_kind), (y, y_kind) = self.value(node.body), self.value(node.orelse)
         kind = joined(x_kind, y_kind)
         if kind is None:
             raise self.refused(node, f"`{ast.unparse(node)}` has values of two kinds", "convert one of them")
-        return ast.IfExp(condition, self.as_kind(x, x_kind, kind), self.as_kind(y, y_kind, kind)), kind
+        x, y = self.as_kind(x, x_kind, kind), self.as_kind(y, y_kind, kind)
+        if self.is_pure(node.body) and self.is_pure(node.orelse):
+            return ast.Call(self.program.object(either), [condition, x, y], []), kind
+        return ast.IfExp(self.method("test", self.number("if", node), condition), x, y), kind
+
+    def decided(self, node: ast.expr) -> bool | None:
+        """What a condition is known to be before the run; None where it is not."""
+        kind = self.expression(node)[1] if isinstance(node, ast.Constant | ast.Name | ast.Attribute) else None
+        number = kind.value if isinstance(kind, Static) else self.constant(node)
+        return bool(number) if isinstance(number, int | float) else None
 
     def _of_call(self, node: ast.Call) -> Typed:
         from gemmlab.emulator.reference.calls import call
@@ -268,10 +326,17 @@ class Expressions:
                     node, f"`{ast.unparse(node)}` picks from a tuple", "the place must be a literal in range"
                 )
             return ast.Subscript(made, ast.Constant(at.value), ast.Load()), kind.items[at.value]
+        if not isinstance(kind, ArrayKind):
+            raise self.refused(node, f"`{ast.unparse(node.value)}` is no array", "index arrays and tuples")
         if isinstance(node.slice, ast.Slice):
             return self.view(node, made, kind)
-        array, element, index = self.element(node, "load")
-        return self.load_call(node, array, index), element
+        assert isinstance(kind, ArrayKind)
+        with self.within("load", node, self.array_of(node)):
+            index, count = self.index(node, kind)
+        if count < kind.ndim:
+            part = ast.Attribute(made, "part", ast.Load())
+            return ast.Call(part, [index], []), ArrayKind(kind.element, kind.ndim - count)
+        return self.load_call(node, made, index), kind.element
 
     def view(self, node: ast.Subscript, made: ast.expr, kind: Kind) -> Typed:
         """A slice of an array of one axis."""
@@ -284,7 +349,7 @@ class Expressions:
         name, self.target = self.target, ""
         bounds = [ast.Constant(None) if bound is None else self.scalar(bound)[0] for bound in (part.lower, part.upper)]
         view = ast.Attribute(made, "view", ast.Load())
-        return ast.Call(view, [ast.Constant(name), *bounds], []), kind
+        return ast.Call(view, [ast.Constant(name), ast.Constant(ast.unparse(part)), *bounds], []), kind
 
     def array_of(self, node: ast.Subscript) -> ast.expr | None:
         """The array that an element is of, where it has a name."""
@@ -296,12 +361,20 @@ class Expressions:
         if not isinstance(of, ArrayKind):
             raise self.refused(node, f"`{ast.unparse(node.value)}` is no array", "index arrays")
         with self.within(kind, node, self.array_of(node)):
-            index, index_kind = self.value(node.slice)
-        kinds = index_kind.items if isinstance(index_kind, TupleKind) else (index_kind,)
-        if len(kinds) != of.ndim or any(not is_whole(kind) for kind in kinds):
+            index, count = self.index(node, of)
+        if count != of.ndim:
             text = f"`{ast.unparse(node)}`: an array of {of.ndim} axes takes {of.ndim} whole numbers"
             raise self.refused(node, text, "index arrays down to their elements")
-        return array, of.element, index if isinstance(index_kind, TupleKind) else ast.Tuple([index], ast.Load())
+        return array, of.element, index
+
+    def index(self, node: ast.Subscript, of: ArrayKind) -> tuple[ast.expr, int]:
+        """The index of an array as a tuple, and how many axes it is of."""
+        index, kind = self.value(node.slice)
+        kinds = kind.items if isinstance(kind, TupleKind) else (kind,)
+        if len(kinds) > of.ndim or any(not is_whole(kind) for kind in kinds):
+            text = f"`{ast.unparse(node)}`: an array of {of.ndim} axes takes {of.ndim} whole numbers"
+            raise self.refused(node, text, "index with whole numbers")
+        return index if isinstance(kind, TupleKind) else ast.Tuple([index], ast.Load()), len(kinds)
 
     def load_call(self, node: ast.Subscript, array: ast.expr, index: ast.expr) -> ast.expr:
         """The load of an element."""
@@ -311,6 +384,18 @@ class Expressions:
         """The store of a value to an element."""
         array, element, index = self.element(node, "store")
         return self.method("store", self.number("store", node), array, index, self.as_kind(value, kind, element))
+
+
+def gives_product(function: FunctionType) -> bool:
+    """Whether a device function ends with its only return, of a product."""
+    tree = loaded(function).tree
+    last = tree.body[-1]
+    return single_return(tree) and isinstance(last, ast.Return) and last.value is not None and is_product(last.value)
+
+
+def single_return(tree: ast.FunctionDef) -> bool:
+    """Whether a function returns at its end only."""
+    return all(node is tree.body[-1] for node in ast.walk(tree) if isinstance(node, ast.Return))
 
 
 def is_whole(kind: Kind) -> bool:

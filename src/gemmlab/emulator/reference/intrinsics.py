@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gemmlab.emulator.reference import arithmetic, rules
+from gemmlab.emulator.reference.expressions import either
 from gemmlab.emulator.reference.kinds import ArrayKind, Static, TupleKind
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ BARRIERS = {"syncthreads": "sync", "syncthreads_count": "count", "syncthreads_an
 SHUFFLES = ("shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync")
 VOTES = ("ballot_sync", "any_sync", "all_sync", "eq_sync")
 ATOMICS = ("add", "sub", "max", "min", "and_", "or_", "xor", "exch", "cas")
+PURE = ("grid", "gridsize", "fma", "selp", *BITS)  #: compute from their arguments and the thread's position
 FENCES = ("threadfence", "threadfence_block", "threadfence_system")
 
 
@@ -113,7 +115,8 @@ def declared(space: str) -> Handler:
         given = dict(zip(("shape", "dtype"), node.args, strict=False)) | {k.arg or "": k.value for k in node.keywords}
         if not {"shape", "dtype"} <= set(given):
             raise of.refused(node, f"`{ast.unparse(node)}` lacks its shape or dtype", "write array(shape, dtype)")
-        shape, element = evaluated(of, given["shape"]), evaluated(of, given["dtype"])
+        shape, element = evaluated(of, given["shape"]), of.expression(given["dtype"])[1]
+        element = element.value if isinstance(element, Static) else None
         from gemmlab.emulator.reference.calls import conversion
 
         kind = conversion(element)
@@ -127,11 +130,17 @@ def declared(space: str) -> Handler:
         dynamic = space == "shared" and tuple(sides) == (0,)
         if dynamic:
             of.program.dynamic.add(dtype.itemsize)
-        pieces = of.target, key, tuple(int(side) for side in sides), dtype
+        pieces = named(of), key, tuple(int(side) for side in sides), dtype
         method = "dynamic" if dynamic else space
         return of.method(method, 0, *map(of.program.object, pieces)), ArrayKind(kind, len(sides))
 
     return handler
+
+
+def named(of: Expressions) -> str:
+    """The name of the array being declared; those of a device function carry its name."""
+    name, of.target = of.target, ""
+    return name if of.is_kernel else f"{of.source.name}.{name}"
 
 
 def evaluated(of: Expressions, node: ast.expr) -> Any:
@@ -160,12 +169,7 @@ def selp(of: Expressions, node: ast.Call) -> Typed:
     (test, _), (x, kind), (y, other) = (of.scalar(argument) for argument in operands(of, node, 3))
     if kind != other:
         raise of.refused(node, f"`{ast.unparse(node)}` chooses between {kind} and {other}", "convert one of them")
-    return ast.Call(of.program.object(chosen), [test, x, y], []), kind
-
-
-def chosen(condition: Any, x: Any, y: Any) -> Any:
-    """The second or the third value."""
-    return x if condition else y
+    return ast.Call(of.program.object(either), [test, x, y], []), kind
 
 
 def bits(name: str) -> Handler:

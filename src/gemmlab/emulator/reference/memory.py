@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,16 +29,17 @@ class Array:
     values: Any
     storage: Storage
     offset: int = 0
+    prefix: tuple[int, ...] = ()  #: indices already given, of a row such as a[i]
 
     @property
     def shape(self) -> tuple[Any, ...]:
         """Elements along each axis, int64."""
-        return tuple(map(np.int64, self.values.shape))
+        return tuple(map(np.int64, self.values.shape[len(self.prefix) :]))
 
     @property
     def size(self) -> Any:
         """Elements, int64."""
-        return np.int64(self.values.size)
+        return np.int64(np.prod(self.shape, dtype=np.int64))
 
     def place(self, index: tuple[int, ...]) -> tuple[int, ...] | None:
         """The index counted from the front, a negative one once from the end; None where it is out of range."""
@@ -59,11 +60,15 @@ class Array:
         grain, key = self.storage.grain, self.storage.key
         return tuple((key, cell) for cell in range(byte // grain, (byte + self.values.itemsize - 1) // grain + 1))
 
-    def view(self, name: str, start: int | None, stop: int | None) -> Array:
-        """Elements from start to before stop of an array of one axis, as Python slices."""
+    def part(self, index: tuple[Any, ...]) -> Array:
+        """What remains of the array when its first axes are indexed."""
+        return replace(self, prefix=(*self.prefix, *map(int, index)))
+
+    def view(self, name: str, cut: str, start: int | None, stop: int | None) -> Array:
+        """Elements from start to before stop of an array of one axis, as Python slices; named so, or by the cut."""
         first, last, _ = slice(start, stop).indices(len(self.values))
         values = self.values[first : max(first, last)]
-        return Array(name, values, self.storage, self.offset + first * self.values.strides[0])
+        return Array(name or f"{self.name}[{cut}]", values, self.storage, self.offset + first * self.values.strides[0])
 
 
 def root(array: Any) -> Any:

@@ -13,8 +13,7 @@ from gemmlab.emulator.reference import counting, faults, rules
 from gemmlab.emulator.reference.block import Access, Block, Steps, Triple
 from gemmlab.emulator.reference.kinds import ArrayKind, Kind
 from gemmlab.emulator.reference.memory import global_arrays
-from gemmlab.emulator.reference.translation import Translation, translation
-from gemmlab.emulator.source import load
+from gemmlab.emulator.reference.translation import Translation, loaded, translation
 from gemmlab.emulator.tallies import UNWRITTEN, Fault, Key, Outcome, Place, Tally
 from gemmlab.record import GemmlabError
 
@@ -41,9 +40,9 @@ def run_reference(
     float64; a GPU's differ in the last bits. Raises GemmlabError for what is not in the dialect, and past the limit.
     """
     launch = launch_of(None, grid, block, args, dynamic_shared_bytes=dynamic_shared_bytes, fill=fill)
-    parameters = [parameter.arg for parameter in load(kernel).tree.args.args]
+    parameters = [parameter.arg for parameter in loaded(kernel).tree.args.args]
     if len(parameters) != len(launch.args):
-        text = f"{load(kernel).name} takes {len(parameters)} arguments, got {len(launch.args)}"
+        text = f"{loaded(kernel).name} takes {len(parameters)} arguments, got {len(launch.args)}"
         raise GemmlabError(text, f"they are {', '.join(parameters)}")
     program = translation(kernel, tuple(kind(value) for value in launch.args))
     arrays = global_arrays({n: v for n, v in zip(parameters, launch.args, strict=True) if isinstance(v, np.ndarray)})
@@ -59,7 +58,7 @@ def run_reference(
         found += faults.within_block(program.nodes, done)
         everything += done.accesses
     found += faults.across_blocks(program.nodes, everything)
-    found += unwritten(load(kernel).file, load(kernel).tree.lineno, {n: arrays[n] for n in outputs}, everything)
+    found += unwritten(loaded(kernel).file, loaded(kernel).tree.lineno, {n: arrays[n] for n in outputs}, everything)
     return Outcome(dict(rows), faults.collected(found), count)
 
 
@@ -78,7 +77,7 @@ def run_blocks(
     on_event: Callable[[Access], None] | None,
 ) -> Iterator[Block]:
     """Each block after it ran."""
-    kernel = program.compiled()
+    kernel = program.compiled
     grain = next(iter(program.dynamic)) if len(program.dynamic) == 1 else 1
     for index in every_block(launch.grid) if blocks is None else blocks:
         made = Block(index, launch.grid, launch.block, launch.dynamic_shared_bytes, grain, launch.fill, steps, on_event)

@@ -9,7 +9,7 @@ from typing import Any
 
 from gemmlab.emulator.reference import rules
 from gemmlab.emulator.reference.arithmetic import convert
-from gemmlab.emulator.reference.expressions import Expressions, is_product
+from gemmlab.emulator.reference.expressions import Expressions, is_product, single_return
 from gemmlab.emulator.reference.kinds import ArrayKind, Kind, Names, Static, TupleKind, joined, merged
 from gemmlab.emulator.reference.translation import THREAD, Translation
 from gemmlab.emulator.source import Source
@@ -27,11 +27,13 @@ class Loop:
     left: list[Names] = field(default_factory=list)  #: at each `break`
 
 
-def translate(program: Translation, source: Source, name: str, kinds: tuple[Kind, ...]) -> tuple[ast.FunctionDef, Kind]:
-    """One function as a generator, and the kind of what it returns."""
+def translate(
+    program: Translation, source: Source, name: str, kinds: tuple[Kind, ...], given: frozenset[str]
+) -> tuple[ast.FunctionDef, Kind]:
+    """One function as a generator, and the kind of what it returns; `given` names arguments that are products."""
     result: Kind = None
     while True:
-        statements = Statements(program, source, kinds, result)
+        statements = Statements(program, source, kinds, given, result)
         body = statements.block(source.tree.body)
         if statements.env is not None:
             statements.returned(Static(None))
@@ -48,12 +50,15 @@ def translate(program: Translation, source: Source, name: str, kinds: tuple[Kind
 class Statements(Expressions):
     """Translates the statements of one function; `env` is None where control does not get to."""
 
-    def __init__(self, program: Translation, source: Source, kinds: tuple[Kind, ...], result: Kind) -> None:
+    def __init__(
+        self, program: Translation, source: Source, kinds: tuple[Kind, ...], given: frozenset[str], result: Kind
+    ) -> None:
         super().__init__(program, source)
         tree = source.tree
         if tree.args.vararg or tree.args.kwarg or tree.args.kwonlyargs:
             raise self.refused(tree, "takes `*args`, `**kwargs` or keyword-only arguments", "name each argument")
         self.env = dict(zip((a.arg for a in tree.args.args), kinds, strict=True))
+        self.given = given
         self.result = result
         self.loops: list[Loop] = []
         named = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
@@ -66,7 +71,8 @@ class Statements(Expressions):
     def block(self, body: list[ast.stmt]) -> Body:
         """Statements in order, up to one that control does not go on from."""
         made: Body = []
-        self.products = set()
+        once = {name for name in self.given if self.loads[name] == 1 and not self.stores[name]}
+        self.products = once if body is self.source.tree.body and single_return(self.source.tree) else set()
         for statement in body:
             if self.env is None:
                 break
@@ -100,11 +106,19 @@ class Statements(Expressions):
             value = ast.Name("@value", ast.Load())
         for target in node.targets:
             made += self.assign(target, value, kind)
-        if isinstance(node.targets[0], ast.Name) and is_product(node.value):
-            name = node.targets[0].id
-            if len(node.targets) == 1 and self.stores[name] == self.loads[name] == 1:
-                self.products.add(name)
+        if len(node.targets) == 1:
+            self.held(node.targets[0], node.value)
         return made
+
+    def held(self, target: ast.expr, value: ast.expr) -> None:
+        """Remember a name that holds a product which is read once."""
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            for name, part in zip(target.elts, value.elts, strict=True):
+                self.held(name, part)
+        elif (
+            isinstance(target, ast.Name) and is_product(value) and self.stores[target.id] == self.loads[target.id] == 1
+        ):
+            self.products.add(target.id)
 
     def _on_annassign(self, node: ast.AnnAssign) -> Body:
         if node.value is None:
@@ -148,6 +162,9 @@ class Statements(Expressions):
     def _on_if(self, node: ast.If) -> Body:
         assert self.env is not None
         place = self.place(node)
+        fixed = self.decided(node.test)
+        if fixed is not None:
+            return self.block(node.body if fixed else node.orelse) or [ast.Pass()]
         self.row = ("if", place, None)
         condition = self.truth(node.test)
         test = self.method("test", self.program.node("if", place), condition)
@@ -164,18 +181,19 @@ class Statements(Expressions):
     def _on_while(self, node: ast.While) -> Body:
         place = self.place(node)
         loop = self.program.node("while", place)
+        begin, again = self.method("begin", loop), self.method("round", loop)
 
         def pieces() -> tuple[Body, ast.expr]:
             self.row = ("while", place, None)
             condition = self.truth(node.test)
             test = self.method("test", self.program.node("while", place), condition)
-            return self.block(node.body), ast.BoolOp(ast.And(), [self.round(loop), test])
+            return self.block(node.body), ast.BoolOp(ast.And(), [again, test])
 
         before, body, test, after = self.loop(node, pieces)
         # `while True` is left by `break` only
         if isinstance(node.test, ast.Constant) and node.test.value:
             after = []
-        return [self.begin(loop), *before, ast.While(test, body, after)]
+        return [ast.Expr(begin), *before, ast.While(test, body, after)]
 
     def _on_for(self, node: ast.For) -> Body:
         call = node.iter
@@ -286,11 +304,3 @@ class Statements(Expressions):
             picked = [self.as_kind(ast.Subscript(value, ast.Constant(i), ast.Load()), a, b) for i, (a, b) in parts]
             return ast.Tuple(picked, ast.Load())
         return ast.Call(self.program.object(convert(have, want)), [value], [])
-
-    def begin(self, loop: int) -> ast.stmt:
-        """A loop begins."""
-        return ast.Expr(self.method("begin", loop))
-
-    def round(self, loop: int) -> ast.expr:
-        """A loop's next round begins; true."""
-        return self.method("round", loop)

@@ -80,6 +80,11 @@ class Thread:
         self.block.tests.append((self.position(number, depth), self.warp, number, taken))
         return taken
 
+    def decided(self, number: int, depth: int, value: Any) -> Any:
+        """The first side of an `and` or `or`, which decides whether the second is looked at."""
+        self.test(number, depth, value)
+        return value
+
     def worked(self, number: int, _: int, value: Any, array: Array | None = None) -> Any:
         """Float arithmetic was done; the value is what came out."""
         key = number, "" if array is None else array.name
@@ -97,7 +102,7 @@ class Thread:
 
     def load(self, number: int, depth: int, array: Array, index: tuple[Any, ...]) -> Any:
         """An element; zero where the index is out of range."""
-        index = tuple(map(int, index))
+        index = (*array.prefix, *map(int, index))
         placed = array.place(index)
         value = array.values.dtype.type(0) if placed is None else array.values[placed]
         self.block.access(self, self.position(number, depth), "load", array, index, placed, value)
@@ -105,7 +110,7 @@ class Thread:
 
     def store(self, number: int, depth: int, array: Array, index: tuple[Any, ...], value: Any) -> None:
         """An element takes a value; nothing happens where the index is out of range."""
-        index = tuple(map(int, index))
+        index = (*array.prefix, *map(int, index))
         placed = array.place(index)
         if placed is not None:
             array.values[placed] = value
@@ -115,7 +120,7 @@ class Thread:
         self, number: int, depth: int, op: str, array: Array, index: tuple[Any, ...], value: Any, compare: Any = None
     ) -> Any:
         """An element takes a value made of the old one, which is given back."""
-        index = tuple(map(int, index))
+        index = (*array.prefix, *map(int, index))
         placed = array.place(index)
         if placed is None:
             old = new = array.values.dtype.type(0)

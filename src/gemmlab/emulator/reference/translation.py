@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from types import FunctionType
 from typing import Any
 
@@ -34,7 +35,7 @@ class Made:
     result: Kind
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Translation:
     """A kernel and its device functions for arguments of certain kinds.
 
@@ -60,17 +61,17 @@ class Translation:
         self.objects[name] = value
         return ast.Name(name, ast.Load())
 
-    def function(self, function: FunctionType, kinds: tuple[Kind, ...]) -> Made:
-        """That function for arguments of those kinds, translated once."""
+    def function(self, function: FunctionType, kinds: tuple[Kind, ...], given: frozenset[str] = frozenset()) -> Made:
+        """That function for arguments of those kinds, translated once; `given` names those that are products."""
         from gemmlab.emulator.reference.statements import translate
 
-        key = (function, kinds)
+        key = (function, kinds, given)
         if key not in self.made:
-            source = load(function)
+            source = loaded(function)
             self.sources.setdefault(source.file, source)
             name = f"@{function.__name__}.{len(self.made)}"
             self.made[key] = Made(name, None)
-            definition, result = translate(self, source, name, kinds)
+            definition, result = translate(self, source, name, kinds, given)
             self.functions.append(definition)
             self.made[key] = Made(name, result)
         found = self.made[key]
@@ -78,6 +79,7 @@ class Translation:
             raise GemmlabError(f"`{function.__name__}` calls itself", "write a loop; numba.cuda kernels do not recur")
         return found
 
+    @cached_property
     def compiled(self) -> Callable[..., Any]:
         """The kernel, to be called with a thread and its arguments; gives a generator."""
         module = ast.Module([*self.functions], [])
@@ -87,11 +89,22 @@ class Translation:
         return space[self.entry]  # type: ignore[no-any-return]
 
 
+@lru_cache(maxsize=256)
+def loaded(kernel: object) -> Source:
+    """The source of a kernel or device function, read once."""
+    return load(kernel)
+
+
 def translation(kernel: object, kinds: tuple[Kind, ...]) -> Translation:
     """A kernel for arguments of those kinds; raises GemmlabError at the line for what is not in the dialect."""
-    made = Translation()
-    load(kernel)  # says what is wrong with something that is no kernel
+    loaded(kernel)  # says what is wrong with something that is no kernel
     function = python_function(kernel)
     assert function is not None
+    return _translated(function, kinds)
+
+
+@lru_cache(maxsize=64)
+def _translated(function: FunctionType, kinds: tuple[Kind, ...]) -> Translation:
+    made = Translation()
     made.entry = made.function(function, kinds).name
     return made
