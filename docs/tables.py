@@ -24,6 +24,13 @@ def flags() -> str:
     return "\n".join(f"### {section.title}\n\n{flag_table(section)}" for section in EXPLAIN)
 
 
+def emulate_flags() -> str:
+    """Every flag of `emulate`, by section."""
+    from gemmlab.cli.emulate_options import EMULATE
+
+    return "\n".join(f"### {section.title}\n\n{flag_table(section)}" for section in EMULATE)
+
+
 def chip_flags() -> str:
     """Every flag of `chips`."""
     from gemmlab.cli.chips import FLAGS
@@ -41,7 +48,7 @@ def flag_table(section: Section) -> str:
 
 def record() -> str:
     """Every field of a Record, from the comments beside them."""
-    from gemmlab.record import sections
+    from gemmlab.record import emulation, sections
 
     parts = [("The Record itself", sections.Record)]
     named = {
@@ -54,6 +61,19 @@ def record() -> str:
         "prediction.levels[]": sections.LevelPrediction,
         "prediction.terms[]": sections.Term,
         "advice[]": sections.Advice,
+        "emulation": emulation.EmulationSection,
+        "emulation.blocks": emulation.BlocksSection,
+        "emulation.arguments[]": emulation.ArgumentSection,
+        "emulation.global_load, global_store, global_atomic": emulation.GlobalAccess,
+        "emulation.shared_load, shared_store, shared_atomic": emulation.SharedAccess,
+        "emulation.local_load, local_store": emulation.LocalAccess,
+        "emulation.arrays{}": emulation.ArrayCounts,
+        "emulation.lines[]": emulation.LineCounts,
+        "emulation.lines[].accesses[], emulation.arrays{}.load, store, atomic": emulation.Access,
+        "emulation.faults[]": emulation.FaultSection,
+        "emulation.faults[].threads[]": emulation.ThreadPlace,
+        "emulation.schedules[]": emulation.ScheduleSection,
+        "emulation.proof": emulation.ProofSection,
         "measurement": sections.Measurement,
         "verdict": sections.Verdict,
         "verdict.worst": sections.WorstElement,
@@ -184,6 +204,7 @@ def spoken(kind: type) -> Iterator[tuple[str, str]]:
 
 TABLES: dict[str, Callable[[], str]] = {
     "flags of explain": flags,
+    "flags of emulate": emulate_flags,
     "flags of chips": chip_flags,
     "fields of the Record": record,
     "suites": suites,

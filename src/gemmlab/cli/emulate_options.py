@@ -69,7 +69,7 @@ RUNNING = Section(
         Flag("witness", "Write the worst order that was found, to be run again by --schedule witness:FILE.", "FILE"),
         Flag("no_values", "Count accesses alone; needs no memory for arrays and no time for huge grids."),
         Flag("fill", "What shared and local memory hold at first: zero (default) or nan.", "NAME"),
-        Flag("step_limit", "Statements that one thread may execute before the kernel counts as endless.", "N", size),
+        Flag("step_limit", "Rounds of all loops in one block before a kernel counts as endless (reference: steps).", "N", size),
         Flag("engine", "compiled (default), or reference: the plain interpreter that it is compared with.", "NAME"),
         Flag("threads", "CPU threads; default all.", "N", size),
         Flag("no_proof", "Leave out what the run proves."),
