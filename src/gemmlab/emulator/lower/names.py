@@ -97,9 +97,9 @@ def number(value: object) -> Const | None:
         return Const("int64" if -(2**63) <= value < 2**63 else "uint64", value)
     if isinstance(value, float) and type(value) is float:
         return Const("float64", value)
-    kind = getattr(getattr(value, "dtype", None), "name", None)
-    if kind in TYPES and getattr(value, "shape", None) == ():
-        return Const(str(kind), value.item())  # type: ignore[attr-defined]
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(value, numpy.generic) and value.dtype.name in TYPES:
+        return Const(str(value.dtype.name), value.item())
     return None
 
 
