@@ -52,8 +52,9 @@ def test_version_and_help():
     assert gemmlab("--version").returncode == 0
     told = gemmlab("--help").stdout.decode()
     assert "explain" in told
+    assert "emulate" in told
     assert "chips" in told
-    for verb in ("run", "emulate", "numerics", "systolic", "report", "lab"):  # no verb before it does something
+    for verb in ("run", "numerics", "systolic", "report", "lab"):  # no verb before it does something
         assert gemmlab(verb, "--help").returncode == 2
     assert "--split-k" in gemmlab("explain", "--help").stdout.decode()
 
