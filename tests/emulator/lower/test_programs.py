@@ -54,6 +54,10 @@ def test_declared_arrays():
     assert arrays("s = cuda.shared.array(0, float32)") == {"s": ("dynamic", "float32", (Extent("s", 0),))}
 
 
+def test_two_declarations_on_one_line_are_two_arrays():
+    assert list(arrays("s, t = cuda.shared.array(4, float32), cuda.shared.array(4, float32)")) == ["s", "t"]
+
+
 def test_views_start_in_an_array_that_is_no_view():
     made = program("s = cuda.shared.array(16, float32)\nt = s[4:12]\nu = t[2:]\nu[0] = 1")
     assert (made.arrays["u"].base, made.arrays["u"].offset) == ("s", Const("int64", 6))
@@ -61,7 +65,7 @@ def test_views_start_in_an_array_that_is_no_view():
     assert [s.array for s in walk(made.body) if isinstance(s, Store)] == ["u"]
 
 
-def test_a_shared_array_of_a_device_function_is_one_a_local_array_one_a_call():
+def test_a_declaration_in_a_device_function_is_one_array():
     names = module("""
         @cuda.jit(device=True)
         def f(x):
@@ -80,7 +84,6 @@ def test_a_shared_array_of_a_device_function_is_one_a_local_array_one_a_call():
         "a": "global",
         "f.s": "shared",
         "f.t": "local",
-        "f.2.t": "local",
     }
 
 
@@ -158,6 +161,12 @@ def test_tests_that_read_memory_run_only_where_they_should():
         "  ((float64($1) > 1.0) or (n > 3)):",
         "    n = (n - 1)",
     ]
+
+
+def test_what_no_thread_comes_to_is_left_out():
+    assert text("while True:\n    a[0] = 1\na[1] = a[2]\nx = n") == ["while:", "  True:", "    a[0] = float32(1.0)"]
+    body = "if n > 2:\n    return\nelse:\n    return\nx = cuda.atomic.add(a, 0, 1)\nfor i in range(x):\n    a[i] = x"
+    assert text(body) == ["if (n > 2):", "    return", "else:", "    return"]
 
 
 def test_pure_choices_stay_expressions():

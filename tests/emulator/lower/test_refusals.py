@@ -76,6 +76,7 @@ REFUSED = {
     "cuda.threadfence()": ("is not in", "syncthreads"),
     "cuda.cg.this_grid()": ("is not in", "two launches"),
     "cuda.nanosleep(3)": ("is not in", "changes no result"),
+    "x = cuda.fp16.hadd(a[0], a[1])": ("is not in", "operators"),
     "cuda.atomic.inc(a, 0, 3)": ("is not in", "atomic.add"),
     "cuda.atomic.add(a, 0)": ("has 2 arguments", "array, index, value"),
     "cuda.atomic.and_(a, 0, 1)": ("has no form for float32", "int32"),

@@ -55,6 +55,8 @@ def _member(f: Frame, node: ast.Call, dotted: str) -> Value:
         raise f.refuse(node, INSTEAD[dotted])
     if dotted.startswith("cuda.cg."):
         raise f.refuse(node, "cooperative groups are not modelled: use cuda.syncthreads() and cuda.syncwarp()")
+    if dotted.startswith("cuda.fp16."):
+        raise f.refuse(node, "use operators and functions of math: they work on float16")
     if dotted.startswith("cuda.libdevice."):
         raise f.refuse(node, "use the function of math")
     raise f.refuse(node, "call functions of math and numba.cuda, and those under @cuda.jit(device=True)")
@@ -157,7 +159,7 @@ def _math_pow(f: Frame, node: ast.Call) -> Value:
 
 
 def _declare(space: str) -> Callable[[Frame, ast.Call], Value]:
-    return lambda f, node: memory.declare(f, node, space, f.name(f.hint or f"{space}@{node.lineno}"))
+    return lambda f, node: memory.declare(f, node, space, f.array_name(f"{space}@{node.lineno}"))
 
 
 _SPECIAL: dict[str, Callable[[Frame, ast.Call], Value]] = {

@@ -26,7 +26,7 @@ class Draft:
     sites: list[Site] = field(default_factory=list)
     sources: dict[Line, str] = field(default_factory=dict)
     arrays: dict[str, Array] = field(default_factory=dict)
-    shared: dict[int, str] = field(default_factory=dict)  #: shared arrays by the syntax node that declares them
+    declared: dict[int, str] = field(default_factory=dict)  #: shared and local arrays, by the syntax node of each
     used: set[str] = field(default_factory=set)  #: prefixes and names of arrays taken so far
     temporaries: int = 0
     labels: int = 0
@@ -70,6 +70,11 @@ class Frame:
     def name(self, local: str) -> str:
         """The program's name of a local variable."""
         return self.prefix + local
+
+    def array_name(self, otherwise: str) -> str:
+        """A name for an array that comes to be: the variable that takes it, under the device function's name."""
+        own = self.hint or otherwise
+        return own if self.label is None else f"{self.source.name}.{own}"
 
     def line(self, node: ast.AST) -> Line:
         """Where a node stands."""

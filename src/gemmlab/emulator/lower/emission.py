@@ -90,8 +90,9 @@ class Emission:
         return tuple(cast("int64", part) for part in parts)
 
     def body(self, statements: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        """A body, each statement of it followed by the casts that later uses need."""
-        return tuple(part for statement in statements for part in self.statement(statement))
+        """A body, each statement of it followed by the casts that later uses need; what never runs is left out."""
+        live = [statement for statement in statements if id(statement) in self.types.webs.reached]
+        return tuple(part for statement in live for part in self.statement(statement))
 
     def statement(self, statement: Stmt) -> list[Stmt]:
         """What one statement of the draft becomes."""
@@ -119,9 +120,7 @@ class Emission:
 
     def assign(self, statement: Assign) -> list[Stmt]:
         """An assignment, in the type its value has where that is read, else in the one it is read in."""
-        version = self.types.webs.made.get(id(statement))
-        if version is None:
-            return []  # no thread comes here
+        version = self.types.webs.made[id(statement)]
         own, kinds = self.kind(version), self.wanted[id(version)]
         first = own if own in kinds or len(kinds) > 1 else kinds[0]
         name = self.name(statement.name, first)
@@ -153,8 +152,8 @@ class Emission:
     def taking(self, statement: Load | Atomic | Barrier | WarpOp) -> list[Stmt]:
         """A statement that takes a value from memory or from other threads into a variable."""
         name, after = None, list[Stmt]()
-        version = self.types.webs.made.get(id(statement)) if assigns(statement) else None
-        if version is not None:
+        if assigns(statement) is not None:
+            version = self.types.webs.made[id(statement)]
             kind = self.kind(version)
             name = self.name(version.name, kind)
             after = self.copies(statement, version, kind)

@@ -176,6 +176,7 @@ INSTEAD = {
     "cuda.match_all_sync": "use cuda.all_sync on a test of equality",
     "cuda.lanemask_lt": "use (1 << cuda.laneid) - 1",
     "cuda.cbrt": "use x ** (1.0 / 3.0)",
+    "cuda.fp16.hfma": "write a * b + c",
     "math.modf": "use math.trunc(x) and x - math.trunc(x)",
     "math.frexp": "use math.log2 and math.floor",
     "math.ldexp": "multiply by 2.0 ** n",

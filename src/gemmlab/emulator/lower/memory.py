@@ -172,7 +172,7 @@ def _view(f: Frame, node: ast.Subscript, ref: ArrayRef, cut: ast.Slice) -> Array
         length = high
     else:
         length = Binary("int64", "max", Binary("int64", "sub", high, low), ZERO)
-    name = f.name(f.hint) if f.hint else f"{ref.name}[{ast.unparse(cut)}]"
+    name = f.array_name("") if f.hint else f"{ref.name}[{ast.unparse(cut)}]"
     return declared(f, node, name, "view", array.type, (length,), base, offset)
 
 
@@ -207,13 +207,16 @@ def declared(
 
 
 def declare(f: Frame, node: ast.Call, space: str, name: str) -> ArrayRef:
-    """`cuda.shared.array(shape, dtype)` or `cuda.local.array(shape, dtype)`, to be known by a name."""
+    """`cuda.shared.array(shape, dtype)` or `cuda.local.array(shape, dtype)`, to be known by a name.
+
+    A declaration is one array, however often a device function that has it is called.
+    """
     arguments = dict(zip(("shape", "dtype"), node.args, strict=False))
     arguments.update({keyword.arg: keyword.value for keyword in node.keywords if keyword.arg})
     if set(arguments) - {"alignment"} != {"shape", "dtype"} or len(node.args) > 3:
         raise f.refuse(node, f"write cuda.{space}.array(shape, dtype)")
-    if space == "shared" and id(node) in f.draft.shared:
-        return ArrayRef(f.draft.shared[id(node)])
+    if id(node) in f.draft.declared:
+        return ArrayRef(f.draft.declared[id(node)])
     kind = element_type(f, arguments["dtype"])
     sides = expressions.value(f, arguments["shape"])
     given = sides.items if isinstance(sides, Group) else (sides,)
@@ -228,8 +231,7 @@ def declare(f: Frame, node: ast.Call, space: str, name: str) -> ArrayRef:
         raise f.refuse(node, "every side at least 1; shared.array(0, dtype) alone is sized by the launch", "is empty")
     else:
         ref = declared(f, node, name, space, kind, tuple(extents))
-    if space == "shared":
-        f.draft.shared[id(node)] = ref.name
+    f.draft.declared[id(node)] = ref.name
     return ref
 
 

@@ -61,22 +61,26 @@ def _expression(f: Frame, node: ast.Expr) -> None:
 
 
 def _assign(f: Frame, node: ast.Assign) -> None:
-    first = node.targets[0]
-    f.hint = first.id if isinstance(first, ast.Name) else ""
-    result = expressions.value(f, node.value)
-    f.hint = ""
+    result = _evaluated(f, node.targets[0], node.value)
     if len(node.targets) > 1 and not isinstance(result, (*expressions.SIMPLE, ArrayRef, Group, Path, Object, Clash)):
         result = f.assign(node, f.temporary(), result)
     for target in node.targets:
         _give(f, node, target, result)
 
 
+def _evaluated(f: Frame, target: ast.expr, node: ast.expr) -> Value:
+    """A value on its way to a target, whose name an array that comes to be takes."""
+    if isinstance(target, ast.Tuple) and isinstance(node, ast.Tuple) and len(target.elts) == len(node.elts):
+        return Group(tuple(_evaluated(f, *pair) for pair in zip(target.elts, node.elts, strict=True)))
+    f.hint = target.id if isinstance(target, ast.Name) else ""
+    result = expressions.value(f, node)
+    f.hint = ""
+    return result
+
+
 def _annotated(f: Frame, node: ast.AnnAssign) -> None:
     if node.value is not None:
-        f.hint = node.target.id if isinstance(node.target, ast.Name) else ""
-        result = expressions.value(f, node.value)
-        f.hint = ""
-        _give(f, node, node.target, result)
+        _give(f, node, node.target, _evaluated(f, node.target, node.value))
 
 
 def _give(f: Frame, node: ast.stmt, target: ast.expr, result: Value) -> None:

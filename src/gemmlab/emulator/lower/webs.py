@@ -54,6 +54,7 @@ class Webs:
     versions: list[Version] = field(default_factory=list)
     made: dict[int, Version] = field(default_factory=dict)  #: by id of the statement that assigns
     seen: dict[tuple[int, str], Version] = field(default_factory=dict)  #: by id of the statement that reads, and name
+    reached: set[int] = field(default_factory=set)  #: ids of statements that some thread may come to
     missing: list[tuple[Stmt, str]] = field(default_factory=list)  #: uses that no assignment reaches
 
     def operands(self) -> dict[int, list[Version]]:
@@ -94,6 +95,7 @@ class _Walk:
         return state
 
     def statement(self, statement: Stmt, state: State) -> State | None:
+        self.webs.reached.add(id(statement))
         if not isinstance(statement, While):
             self.read(statement, expressions(statement), state)
         match statement:
