@@ -76,5 +76,5 @@ def prune(kept_in: Path) -> None:
 def helpers_digest() -> str:
     """A hash of the modules that generated code imports: numba's own cache does not look at them."""
     here = Path(__file__).parent
-    files = [here / "halves.py", *sorted(here.glob("*/runtime*.py"))]
+    files = [here / "halves.py", *sorted(here.glob("*/runtime*.py")), *sorted(here.glob("*/runtime/*.py"))]
     return hashlib.sha256(b"".join(path.read_bytes() for path in files if path.exists())).hexdigest()

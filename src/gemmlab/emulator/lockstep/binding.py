@@ -28,31 +28,32 @@ class Shadow:
 
 @dataclass
 class Bound:
-    """One worker's arguments, and the shadows of each global array with the element at which the array begins."""
+    """One worker's arguments, and by array: memory, shadows, its first element in memory, where memory begins."""
 
     arguments: tuple[Any, ...]
-    shadows: dict[str, tuple[Shadow, int]]
+    memory: dict[str, NDArray[Any]]
+    shadows: dict[str, Shadow]
+    origins: dict[str, int]
+    phases: dict[str, int]  #: bytes past an aligned address
 
 
 def bound(program: p.Program, launch: Launch, layout: Layout) -> Bound:
     """Make the arguments for one worker; raises GemmlabError for strides that are no whole elements."""
     named = [(a.name, value) for a, value in zip(program.arguments, launch.args, strict=True) if a.ndim is not None]
     spans = joined([(name, value, layout.arrays[name]) for name, value in named])
+    made = Bound((), {}, {}, {}, {})
     arguments: list[Any] = []
-    shadows: dict[str, tuple[Shadow, int]] = {}
     for argument, value in zip(program.arguments, launch.args, strict=True):
         if argument.ndim is None:
             arguments.append(np.float32(value) if argument.type == "float16" else value)
             continue
-        placed = layout.arrays[argument.name]
-        span = spans[argument.name]
+        placed, span = layout.arrays[argument.name], spans[argument.name]
         origin = (address(value) - span.start) // placed.itemsize
-        arguments += [span.memory, origin, span.phase]
-        arguments += [int(extent) for extent in value.shape]
-        arguments += [stride // placed.itemsize for stride in value.strides]
-        arguments += [span.shadow.written, span.shadow.read, span.shadow.atomic]
-        shadows[argument.name] = (span.shadow, origin)
-    return Bound(tuple(arguments), shadows)
+        arguments += [span.memory, origin, *value.shape, *(stride // placed.itemsize for stride in value.strides)]
+        made.memory[argument.name], made.shadows[argument.name] = span.memory, span.shadow
+        made.origins[argument.name], made.phases[argument.name] = origin, span.phase
+    made.arguments = tuple(arguments)
+    return made
 
 
 @dataclass
@@ -107,17 +108,17 @@ def span_of(group: list[tuple[str, NDArray[Any], Placed]]) -> Span:
     start, end = min(low for low, _ in bounds), max(high for _, high in bounds)
     _, first, placed = min(group, key=lambda item: byte_bounds(item[1])[0])
     size = max(0, end - start) // placed.itemsize
-    memory = flat(first, start, size, np.dtype(placed.stored), group)
+    memory = flat(first, start, size, np.dtype(placed.stored), [item[1] for item in group])
     shadowed = any(item[2].shadowed for item in group)
-    words = [np.zeros(size if needed else 0, np.int64) for needed in (shadowed, shadowed, shadowed and any(item[2].atomics for item in group))]
+    needed = (shadowed, shadowed, any(item[2].atomics for item in group))
+    words = [np.zeros(size if there else 1, np.int64) for there in needed]
     return Span(start, memory, (start - owner_address(first)) % 256, Shadow(*words))
 
 
-def flat(first: NDArray[Any], start: int, size: int, dtype: np.dtype[Any], group: list[Any]) -> NDArray[Any]:
-    """That memory as one array, which keeps the arrays it lies in alive and can be written as far as they can."""
+def flat(first: NDArray[Any], start: int, size: int, dtype: np.dtype[Any], group: list[NDArray[Any]]) -> NDArray[Any]:
+    """That memory as one array, which keeps the arrays it lies in alive."""
     if size == 0:
         return np.zeros(1, dtype)
-    writeable = any(array.flags.writeable for _, array, _ in group)
 
     class Memory:
         """Numpy's way to name memory."""
@@ -128,9 +129,8 @@ def flat(first: NDArray[Any], start: int, size: int, dtype: np.dtype[Any], group
             "typestr": dtype.str,
             "version": 3,
         }
-        kept = tuple(array for _, array, _ in group)
+        kept = tuple(group)
 
-    del writeable
     return np.asarray(Memory())
 
 

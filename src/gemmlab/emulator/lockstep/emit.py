@@ -9,16 +9,25 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from gemmlab.emulator import program as p
 from gemmlab.emulator.lockstep import accesses, linear
-from gemmlab.emulator.lockstep.expressions import Writer, held
+from gemmlab.emulator.lockstep.exchanges import exchange
+from gemmlab.emulator.lockstep.expressions import Writer
 from gemmlab.emulator.lockstep.layout import Layout
 from gemmlab.emulator.lockstep.steering import Steering, escaping
 from gemmlab.emulator.lockstep.tails import settled
 from gemmlab.emulator.lockstep.uniform import uniformity
 from gemmlab.emulator.lockstep.writing import Active, Region, Surroundings, Text
+
+
+@dataclass(frozen=True)
+class Row:
+    """An array of one number a thread, of a numpy type, and what it holds at first."""
+
+    kind: str
+    filled: int = 0
 
 
 class Emitter(Steering):
@@ -30,7 +39,10 @@ class Emitter(Steering):
         self.found = uniformity(self.program)
         self.writer = Writer(self.found, layout.names, {name: a.prefix for name, a in layout.arrays.items()})
         self.text = Text()
+        self.rows: dict[str, Row] = {}  # arrays by thread that generated code works with
         self.allocated: list[str] = []  # lines ahead of the loop over blocks
+        self.pointed: set[str] = set()  # those whose address is wanted
+        self.begun: set[str] = set()  # those whose place among all of their type is
         self.counters: dict[tuple[int, int], str] = {}
         self.fresh = 0
         self.at = Surroundings()
@@ -117,28 +129,38 @@ class Emitter(Steering):
         for statement in statements:
             self.count_execution(statement.site)
         reads = [s for s in statements if isinstance(s, p.Load)]
-        where = {s.site: self.access.address(s) for s in [*reads, *(s for s in statements if isinstance(s, p.Store))]}
+        where = {}
+        for access in statements:
+            if isinstance(access, p.Load | p.Store):
+                where[access.site] = self.access.reach(access, self.values_of(access))
         for load in reads:
             self.access.shadow_read(load, where[load.site])
         self.writer.scalars = self.scalars_of(statements)
         doing = [s for s in statements if self.is_wanted(s)]
         if doing:
-            clean = " and ".join([self.active.full, *(f"not {where[s.site].odd}" for s in reads if where[s.site].odd)])
-            with (
-                self.text.under(f"if {clean}:" if clean != "True" else "if True:"),
-                self.text.under("for t in range(NT):"),
-            ):
+            careful = self.active.full != "True" or bool(reads)
+            full = [] if self.active.full == "True" else [self.active.full]
+            odd = " | ".join(where[s.site].how for s in reads)
+            clean = " and ".join([*full, *([f"({odd}) < 2"] if odd else [])])
+            with self.text.under(f"if {clean}:" if careful else "if True:"), self.text.under("for t in range(NT):"):
                 self.inner(doing, where, careful=False)
-            if clean != "True":
+            if careful:
                 with self.text.under("else:"), self.text.under("for t in range(NT):"):
-                    with self.text.under(f"if {self.mask()}[t]:"):
+                    header = f"if {self.mask()}[t]:" if self.active.mask else "if True:"
+                    with self.text.under(header):
                         self.inner(doing, where, careful=True)
         self.writer.scalars = set()
         for statement in statements:
             if isinstance(statement, p.Store):
-                self.access.store(statement, where[statement.site], f"X{statement.site}")
+                self.access.store(statement, where[statement.site])
 
-    def inner(self, statements: Sequence[p.Stmt], where: dict[int, accesses.Address], *, careful: bool) -> None:
+    def values_of(self, access: p.Stmt) -> str:
+        """The array by thread that holds what a store stores."""
+        if not isinstance(access, p.Store):
+            return ""
+        return self.row(f"X{access.site}", self.layout.placed(access.array).stored)
+
+    def inner(self, statements: Sequence[p.Stmt], where: dict[int, accesses.Reached], *, careful: bool) -> None:
         """What one thread does in a bundle."""
         for statement in statements:
             match statement:
@@ -147,16 +169,29 @@ class Emitter(Steering):
                 case p.Load():
                     self.text.put(*self.access.read(statement, where[statement.site], careful=careful))
                 case p.Store():
-                    self.text.put(f"X{statement.site}[t] = {self.writer.text(statement.value)}")
-        for statement in statements:
-            if isinstance(statement, p.Store):
-                kind = held(self.program.arrays[statement.array].type)
-                self.allocate(f"X{statement.site} = np.zeros(NT, np.{kind})")
+                    value = self.writer.text(statement.value)
+                    half = self.program.arrays[statement.array].type == "float16"
+                    self.text.put(f"X{statement.site}[t] = {f'single_to_half({value})' if half else value}")
 
     def allocate(self, line: str) -> None:
         """Add a line ahead of the loop over blocks, once."""
         if line not in self.allocated:
             self.allocated.append(line)
+
+    def row(self, name: str, kind: str, *, filled: int = 0) -> str:
+        """An array of one number a thread, all of them `filled` at first."""
+        self.rows.setdefault(name, Row(kind, filled))
+        return name
+
+    def pointer(self, name: str) -> str:
+        """The address of an array by thread."""
+        self.pointed.add(name)
+        return f"{name}_at"
+
+    def start(self, name: str) -> str:
+        """Where an array of int64 by thread begins in the one that holds them all."""
+        self.begun.add(name)
+        return f"{name}_from"
 
     def is_wanted(self, statement: p.Stmt) -> bool:
         """Whether a value has to be worked out: all are, unless only counts are asked for."""
@@ -205,7 +240,7 @@ class Emitter(Steering):
                 self.access.atomic(statement)
             case p.WarpOp():
                 self.count_execution(statement.site)
-                self.access.warp_op(statement)
+                exchange(self, statement)
             case _:
                 raise AssertionError(statement)
 

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 from gemmlab.emulator import program as p
 from gemmlab.emulator import tallies as t
 from gemmlab.emulator.launch import Launch
-from gemmlab.emulator.lockstep import runtime as r
-from gemmlab.emulator.lockstep.binding import Shadow
 from gemmlab.emulator.lockstep.layout import Layout
 from gemmlab.emulator.lockstep.outcome import place_of
+from gemmlab.emulator.lockstep.runtime import noting as r
 
 if TYPE_CHECKING:
-    from gemmlab.emulator.lockstep.running import State
+    from gemmlab.emulator.lockstep.memory import State
 
 Integers = NDArray[np.int64]
 
@@ -38,7 +37,7 @@ class Findings:
         cls, states: list[State], layout: Layout, launch: Launch, program: p.Program, outputs: Sequence[str]
     ) -> Findings:
         """Put workers together."""
-        counters = np.sum([state.counters for state in states], axis=0)
+        counters = np.sum([state.counted() for state in states], axis=0)
         names = [argument.name for argument in program.arguments if argument.ndim is not None]
         crossed = any(met(states, name) for name in names if layout.arrays[name].shadowed)
         missing = [unwritten(states, launch, program, name) for name in outputs]
@@ -47,7 +46,7 @@ class Findings:
 
 def met(states: list[State], name: str) -> bool:
     """Whether two workers' blocks touched one element of an array, not both reading, not both atomically."""
-    for one, other in combinations((state.bound.shadows[name][0] for state in states), 2):
+    for one, other in combinations((state.bound.shadows[name] for state in states), 2):
         if hits(one.written, other.written, other.read, other.atomic):
             return True
         if hits(other.written, one.read, one.atomic) or hits(one.atomic, other.read) or hits(other.atomic, one.read):
@@ -57,7 +56,7 @@ def met(states: list[State], name: str) -> bool:
 
 def hits(marks: Integers, *others: Integers) -> bool:
     """Whether an element is marked in the first and in one of the others."""
-    return any(len(marks) and len(other) and bool(np.any((marks != 0) & (other != 0))) for other in others)
+    return any(len(marks) == len(other) and bool(np.any((marks != 0) & (other != 0))) for other in others)
 
 
 def unwritten(
@@ -70,9 +69,9 @@ def unwritten(
         return None
     touched = np.zeros(array.shape, np.bool_)
     for state in states:
-        shadow, origin = state.bound.shadows[name]
+        shadow, origin = state.bound.shadows[name], state.bound.origins[name]
         for words in (shadow.written, shadow.atomic):
-            if len(words):
+            if len(words) > 1 or array.size == 1:
                 strides = tuple(stride // array.itemsize * words.itemsize for stride in array.strides)
                 view = np.lib.stride_tricks.as_strided(words[origin:], array.shape, strides, writeable=False)
                 touched |= view != 0
@@ -176,7 +175,7 @@ def index_of(program: p.Program, layout: Layout, launch: Launch, state: State, r
     element = int(row[r.ELEMENT])
     if placed.in_global:
         place = [argument.name for argument in program.arguments].index(placed.array.name)
-        return position(element - state.bound.shadows[placed.array.name][1], launch.args[place])
+        return position(element - state.bound.origins[placed.array.name], launch.args[place])
     if placed.array.space == "dynamic":
         return (element // layout.span(placed),)
     shape = [int(extent.value) for extent in placed.array.extents if isinstance(extent, p.Const)]
@@ -208,4 +207,4 @@ def detail(program: p.Program, launch: Launch, layout: Layout, kind: int, array:
     return ""
 
 
-__all__ = ["Findings", "Shadow", "faults_of"]
+__all__ = ["Findings", "faults_of"]

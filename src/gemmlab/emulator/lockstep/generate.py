@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
 from gemmlab.emulator import program as p
+from gemmlab.emulator.lockstep.accesses import Recorded
 from gemmlab.emulator.lockstep.columns import COLUMNS
 from gemmlab.emulator.lockstep.emit import Emitter
 from gemmlab.emulator.lockstep.expressions import constant, held
 from gemmlab.emulator.lockstep.layout import Layout
+from gemmlab.emulator.lockstep.runtime.symbols import FUNCTIONS
 from gemmlab.emulator.lockstep.writing import Loop
 
 IMPORTS = '''"""Generated: {name}."""
@@ -15,21 +22,30 @@ import numpy as np
 from numba import njit
 from gemmlab.emulator.halves import half_to_single, single_to_half, round_half
 from gemmlab.emulator.serial.runtime_values import *
-from gemmlab.emulator.lockstep.runtime import count_requests, narrowed, note, prepare
-from gemmlab.emulator.lockstep.runtime_shadow import barrier, shadow_atomic, shadow_read, shadow_store
-from gemmlab.emulator.lockstep.runtime_lanes import (
-    first_active, local_read, local_store, meet, members, source_lane, votes, votes_equal,
-)
+from gemmlab.emulator.lockstep.runtime.symbols import EXTERNAL
+{symbols}
 
 '''
 PARAMETERS = (
-    "which, first, last, gridDim_x, gridDim_y, gridDim_z, blockDim_x, blockDim_y, blockDim_z, tx, ty, tz, C, F, E, begin, "
-    "owner, stop, limit, fill, dynamic"
+    "which, first, last, gridDim_x, gridDim_y, gridDim_z, blockDim_x, blockDim_y, blockDim_z, tx, ty, tz, C, E, LEFTS, REC, "
+    "E_address, F_address, S_address, records, begin, stop, limit, fill, dynamic"
 )
 
 
-def generated(program: p.Program, *, wanted: set[str] | None = None) -> tuple[str, Layout]:
-    """(text, layout): `run_blocks` runs blocks `which[first:last]`, or `first` to `last` where `which` is empty.
+@dataclass(frozen=True)
+class Generated:
+    """A generated module: its text, the symbols it calls, and what it works with."""
+
+    text: str
+    symbols: frozenset[str]
+    layout: Layout
+    rows: dict[str, list[tuple[str, int]]]  #: by numpy type: names and first values of arrays by thread
+    records: tuple[Recorded, ...]  #: of accesses
+    valued: bool  #: values are worked out and stored
+
+
+def generated(program: p.Program, *, wanted: set[str] | None = None) -> Generated:
+    """A module whose `run_blocks` runs blocks `which[first:last]`, or `first` to `last` where `which` is empty.
 
     With `wanted`, only those variables are worked out and nothing is stored: enough to count.
     """
@@ -56,18 +72,17 @@ def generated(program: p.Program, *, wanted: set[str] | None = None) -> tuple[st
             out.put(f"u{layout.names[name]} = {constant(kind, 0)}")
     emitter.at.loops.append(Loop(place, set(program.variables), plain=False, blocks=True))
     emitter.whole()
+    for name, kind in program.variables.items():
+        if name in emitter.found.varying:
+            emitter.row(f"v{layout.names[name]}", held(kind))
+    emitter.row("ONES", "uint8", filled=1)
+    rows = by_kind(emitter)
     preamble.put(
         "NT = blockDim_x * blockDim_y * blockDim_z",
         "NW = (NT + 31) // 32",
-        "ONES = np.ones(NT, np.bool_)",
-        "COUNTING = np.arange(NT)",
-        f"S = np.zeros(NW if {any(isinstance(s, p.WarpOp) and s.kind == 'syncwarp' for s in p.walk(program.body))} else 0, np.int64)",
-        *layout.allocations(),
-        *(
-            f"v{layout.names[name]} = np.zeros(NT, np.{held(kind)})"
-            for name, kind in program.variables.items()
-            if name in emitter.found.varying
-        ),
+        "wide = NW * 32",
+        *layout.extents(),
+        *naming(rows, emitter),
         *emitter.allocated,
         *(f"{counter} = 0" for counter in emitter.counters.values()),
     )
@@ -76,9 +91,41 @@ def generated(program: p.Program, *, wanted: set[str] | None = None) -> tuple[st
     for (site, column), counter in emitter.counters.items():
         out.put(f"C[{site}, {column}] += {counter}")
     out.put("return last")
-    head = f"@njit(nogil=True, cache=True, error_model='numpy', boundscheck=False)\ndef run_blocks({PARAMETERS}"
-    parameters = "".join(f", {name}" for name in layout.parameters())
-    return f"{IMPORTS.format(name=program.name)}{head}{parameters}):\n{out.text()}", layout
+    body = out.text()
+    names = [
+        *layout.parameters(),
+        "Z",
+        "Z_address",
+        *(part for kind in rows for part in (f"Z{kind}", f"Z{kind}_address")),
+    ]
+    head = "@njit(nogil=True, cache=True, error_model='numpy', boundscheck=False)\n"
+    head += f"def run_blocks({', '.join([PARAMETERS, *names])}):\n"
+    symbols = frozenset(name for name in FUNCTIONS if f"{name}(" in body)
+    imports = "\n".join(f'{name} = EXTERNAL["{name}"]' for name in sorted(symbols))
+    text = IMPORTS.format(name=program.name, symbols=imports) + head + body
+    return Generated(text, symbols, layout, rows, tuple(emitter.access.records), wanted is None)
 
 
-__all__ = ["COLUMNS", "PARAMETERS", "generated"]
+def by_kind(emitter: Emitter) -> dict[str, list[tuple[str, int]]]:
+    """Arrays by thread, those of one type together."""
+    rows: dict[str, list[tuple[str, int]]] = {}
+    for name, row in emitter.rows.items():
+        rows.setdefault(row.kind, []).append((name, row.filled))
+    return rows
+
+
+def naming(rows: dict[str, list[tuple[str, int]]], emitter: Emitter) -> Iterator[str]:
+    """Lines that name arrays by thread, where they begin, and their addresses, each only if it is used."""
+    seen = emitter.text.text()
+    for kind, names in rows.items():
+        size = np.dtype(kind).itemsize
+        for i, (name, _) in enumerate(names):
+            if f"{name}[" in seen:
+                yield f"{name} = Z{kind}[{i}]"
+            if name in emitter.begun:
+                yield f"{name}_from = {i} * wide"
+            if name in emitter.pointed:
+                yield f"{name}_at = Z{kind}_address + {i * size} * wide"
+
+
+__all__ = ["COLUMNS", "Generated", "generated"]

@@ -61,6 +61,7 @@ class Layout:
             for i, (name, a) in enumerate(program.arrays.items())
         }
         sizes = {self.arrays[name].itemsize for name in dynamic}
+        self.warps_meet = any(isinstance(s, p.WarpOp) and s.kind == "syncwarp" for s in p.walk(program.body))
         self.granule = min(sizes, default=1)  #: bytes of a shadow word of dynamic shared memory
         self.aliasing = len(dynamic) > 1
 
@@ -90,43 +91,46 @@ class Layout:
                     found[s.site] = placed.number
         return found
 
+    def counts_atomics(self, placed: Placed) -> bool:
+        """Whether its shadows tell atomics apart."""
+        if placed.array.space == "dynamic":
+            return any(other.atomics for other in self.arrays.values() if other.array.space == "dynamic")
+        return placed.atomics
+
     def parameters(self) -> list[str]:
-        """Names of the generated function's parameters that stand for arguments, in the order of `arguments`."""
+        """Names of parameters for arguments, in their order, then for shared and local memory, array by array."""
         names: list[str] = []
         for argument in self.program.arguments:
             if argument.ndim is None:
                 names.append(f"p_{argument.name}")
                 continue
             prefix = self.arrays[argument.name].prefix
-            names += [f"{prefix}_m", f"{prefix}_o", f"{prefix}_b"]
+            names += [f"{prefix}_{what}" for what in ("m", "o")]
             names += [f"{prefix}_{what}{axis}" for what in "ns" for axis in range(argument.ndim)]
-            names += [f"{prefix}_W", f"{prefix}_R", f"{prefix}_A"]
-        return names
+        for placed in self.arrays.values():
+            prefix = placed.prefix
+            names += {
+                "shared": [f"{prefix}_m"],
+                "local": [f"{prefix}_m", f"{prefix}_I"],
+                "dynamic": [f"{prefix}_m"],
+            }.get(placed.array.space, [])
+        return [*names, *(["D_m"] if self.dynamic else [])]
 
-    def allocations(self) -> list[str]:
-        """Lines that make shared and local memory, and their shadows."""
+    @property
+    def dynamic(self) -> list[Placed]:
+        """Arrays in dynamic shared memory."""
+        return [placed for placed in self.arrays.values() if placed.array.space == "dynamic"]
+
+    def extents(self) -> list[str]:
+        """Lines that name extents and strides of shared and local memory."""
         lines: list[str] = []
         for placed in self.arrays.values():
-            prefix, space = placed.prefix, placed.array.space
-            if space in ("shared", "local"):
-                stride = 1 if space == "shared" else "NT"
-                lines.append(f"{prefix}_m = np.zeros({max(placed.size, 1)} * {stride}, np.{placed.stored})")
+            if placed.array.space in ("shared", "local"):
                 lines += self.constant_extents(placed)
-            if space == "shared":
-                lines += self.words(prefix, str(placed.size), placed.atomics)
-            if space == "local":
-                lines += [f"{prefix}_I = np.zeros({max(placed.size, 1)} * NT, np.uint8)"]
-        dynamic = [placed for placed in self.arrays.values() if placed.array.space == "dynamic"]
-        if dynamic:
-            lines.append("D_m = np.zeros(dynamic + 8, np.uint8)")
-            lines += self.words("D", f"(dynamic // {self.granule} + 8)", any(placed.atomics for placed in dynamic))
-        for placed in dynamic:
-            prefix, size = placed.prefix, placed.itemsize
-            lines += [
-                f"{prefix}_n0 = dynamic // {size}",
-                f"{prefix}_m = D_m[: {prefix}_n0 * {size}].view(np.{placed.stored})",
-                f"{prefix}_s0 = 1",
-            ]
+            if placed.array.space == "dynamic":
+                lines += [f"{placed.prefix}_n0 = dynamic // {placed.itemsize}", f"{placed.prefix}_s0 = 1"]
+            if not placed.in_global:
+                lines.append(f"{placed.prefix}_o = 0")
         return lines
 
     def constant_extents(self, placed: Placed) -> list[str]:
@@ -139,23 +143,18 @@ class Layout:
             stride *= int(extent.value)
         return lines
 
-    @staticmethod
-    def words(prefix: str, size: str, atomics: bool) -> list[str]:
-        """Shadow words of shared memory."""
-        lines = [f"{prefix}_{what} = np.zeros({size}, np.int64)" for what in "WR"]
-        return [*lines, f"{prefix}_A = np.zeros({size if atomics else 0}, np.int64)"]
-
     def clearing(self) -> list[str]:
         """Lines that make shared and local memory as a block finds it."""
         lines: list[str] = []
         for placed in self.arrays.values():
             prefix, space = placed.prefix, placed.array.space
             if space in ("shared", "local"):
-                lines.append(f"{prefix}_m[:] = {filling(placed)}")
+                lines += [f"fresh = {filling(placed)}", f"for q in range({prefix}_m.shape[0]): {prefix}_m[q] = fresh"]
             if space == "local":
-                lines += [f"{prefix}_I[:] = 0", f"{prefix}_left = {placed.size} * NT"]
-        if any(placed.array.space == "dynamic" for placed in self.arrays.values()):
-            lines.append("D_m[:] = np.uint8(255) if fill else np.uint8(0)")  # all ones are a NaN of every float type
+                lines += [f"for q in range({prefix}_I.shape[0]): {prefix}_I[q] = 0"]
+                lines += [f"LEFTS[{placed.number}] = {placed.size} * NT"]
+        if self.dynamic:  # all ones are a NaN of every float type
+            lines += ["byte = np.uint8(255) if fill else np.uint8(0)", "for q in range(D_m.shape[0]): D_m[q] = byte"]
         return lines
 
 

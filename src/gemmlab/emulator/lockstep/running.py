@@ -14,19 +14,17 @@ from numpy.typing import NDArray
 from gemmlab.emulator import program as p
 from gemmlab.emulator.compiled import compiled
 from gemmlab.emulator.launch import Launch
-from gemmlab.emulator.lockstep.binding import Bound, bound
-from gemmlab.emulator.lockstep.columns import COLUMNS
 from gemmlab.emulator.lockstep.found import Findings, faults_of
-from gemmlab.emulator.lockstep.generate import generated
+from gemmlab.emulator.lockstep.generate import Generated, generated
 from gemmlab.emulator.lockstep.layout import Layout
+from gemmlab.emulator.lockstep.memory import State
 from gemmlab.emulator.lockstep.needed import steering_variables
 from gemmlab.emulator.lockstep.outcome import tallies_of
+from gemmlab.emulator.lockstep.runtime.symbols import ready
 from gemmlab.emulator.tallies import Outcome
 from gemmlab.record import GemmlabError
 
 ROUNDS = 200_000_000  #: of all loops together in one block, before a kernel is taken never to end
-FAULTS = 400  #: different kinds and places of faults that one worker keeps
-SECONDS = 0.2  #: of work a call is given, so that an interrupt is heard
 
 Integers = NDArray[np.int64]
 
@@ -51,14 +49,16 @@ def run(
     Raises GemmlabError where a block passes the limit.
     """
     wanted = None if values else steering_variables(program)
-    text, layout = generated(program, wanted=wanted)
-    function = compiled(text, program.name).run_blocks
+    made = generated(program, wanted=wanted)
+    ready(set(made.symbols))
+    function = compiled(made.text, program.name).run_blocks
+    layout = made.layout
     workers = 1 if alone(program, layout) else max(1, threads or os.cpu_count() or 1)
     before = saved(program, launch) if workers > 1 else []
-    found = Run(program, launch, layout, function, blocks, step_limit).on(workers, outputs)
+    found = Run(program, launch, made, function, blocks, step_limit).on(workers, outputs)
     if found.crossed:  # blocks of different workers met: one worker tells which, and in which order
         restore(before)
-        found = Run(program, launch, layout, function, blocks, step_limit).on(1, outputs)
+        found = Run(program, launch, made, function, blocks, step_limit).on(1, outputs)
     counted = len(blocks) if blocks is not None else launch.blocks
     return Outcome(tallies_of(program, found.counters), faults_of(program, layout, launch, found), counted)
 
@@ -88,12 +88,12 @@ class Run:
         self,
         program: p.Program,
         launch: Launch,
-        layout: Layout,
+        made: Generated,
         function: Any,
         blocks: Sequence[int] | Integers | None,
         step_limit: int | None,
     ) -> None:
-        self.program, self.launch, self.layout, self.function = program, launch, layout, function
+        self.program, self.launch, self.made, self.function = program, launch, made, function
         self.which = np.asarray([] if blocks is None else blocks, np.int64)
         self.total = len(self.which) if blocks is not None else launch.blocks
         self.limit = step_limit or ROUNDS
@@ -123,11 +123,11 @@ class Run:
                 f"`{self.program.name}` went {self.limit} rounds of its loops in one block without an end",
                 "a larger step limit (--step-limit), if it does end",
             )
-        return Findings.of(states, self.layout, self.launch, self.program, outputs)
+        return Findings.of(states, self.made.layout, self.launch, self.program, outputs)
 
     def state(self) -> State:
         """What one worker keeps to itself."""
-        return State(self.program, self.launch, self.layout)
+        return State(self.program, self.launch, self.made)
 
     def take(self) -> tuple[int, int]:
         """The next blocks for a worker."""
@@ -137,43 +137,9 @@ class Run:
 
     def work(self, state: State) -> None:
         """Run blocks until none are left."""
+        arguments = state.arguments(self.stop, self.limit)
         while self.stop[0] == 0:
             first, last = self.take()
             if first >= last:
                 return
-            self.function(self.which, first, last, *state.arguments(self.stop, self.limit))
-
-
-class State:
-    """Counters, faults and shadows of one worker."""
-
-    def __init__(self, program: p.Program, launch: Launch, layout: Layout) -> None:
-        x, y, _ = launch.block
-        number = np.arange(launch.threads)
-        self.launch = launch
-        self.bound: Bound = bound(program, launch, layout)
-        self.places = tuple(a.astype(np.int64) for a in (number % x, number // x % y, number // (x * y)))
-        self.counters: Integers = np.zeros((max(1, len(program.sites)), COLUMNS), np.int64)
-        self.faults: Integers = np.zeros((FAULTS, 14), np.int64)
-        self.epochs: Integers = np.zeros(8, np.int64)
-        self.begin: Integers = np.zeros(launch.blocks, np.int64)
-        self.owner: Integers = np.array(layout.owners() if layout.aliasing else [], np.int64)
-
-    def arguments(self, stop: Integers, limit: int) -> tuple[Any, ...]:
-        """Everything behind the blocks' numbers, as the generated function takes it."""
-        launch = self.launch
-        return (
-            *launch.grid,
-            *launch.block,
-            *self.places,
-            self.counters,
-            self.faults,
-            self.epochs,
-            self.begin,
-            self.owner,
-            stop,
-            limit,
-            launch.fill == "nan",
-            launch.dynamic_shared_bytes,
-            *self.bound.arguments,
-        )
+            self.function(self.which, first, last, *arguments)

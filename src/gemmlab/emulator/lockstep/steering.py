@@ -29,6 +29,14 @@ class Steering:
         """Add a line ahead of the loop over blocks."""
         raise NotImplementedError
 
+    def row(self, name: str, kind: str, *, filled: int = 0) -> str:
+        """An array of one number a thread."""
+        raise NotImplementedError
+
+    def pointer(self, name: str) -> str:
+        """The address of an array by thread."""
+        raise NotImplementedError
+
     def count(self, site: int, column: int, text: str) -> None:
         """Add to a counter."""
         raise NotImplementedError
@@ -55,18 +63,24 @@ class Steering:
     def new_active(self) -> Active:
         """A mask of its own, allocated once."""
         number = self.number()
-        self.allocate(f"m{number} = np.zeros(NT, np.bool_); n{number} = 0; w{number} = 0")
+        self.row(f"m{number}", "uint8")
+        self.allocate(f"n{number} = 0; w{number} = 0")
         return Active(f"m{number}", f"n{number}", f"w{number}", f"(n{number} == NT)")
 
     def copy(self, to: Active, of: Active) -> None:
         """Make one mask like another."""
-        self.text.put(f"for t in range(NT): {to.mask}[t] = {of.mask + '[t]' if of.mask else 'True'}")
+        self.text.put(f"for t in range(NT): {to.mask}[t] = {of.mask + '[t]' if of.mask else '1'}")
         self.text.put(f"{to.threads} = {of.threads}; {to.warps} = {of.warps}")
 
     def recount(self, active: Active) -> None:
         """Count anew who is active, after exits."""
         if active.mask:
-            self.text.put(f"{active.threads}, {active.warps}, _ = narrowed({active.mask}, {active.mask}, NT)")
+            self.narrow(active.mask, active)
+
+    def narrow(self, parent: str, child: Active) -> None:
+        """Count who is active in `child`; `k` then holds warps in which only a part of `parent` is."""
+        self.text.put(f"k = narrowed({self.pointer(parent)}, {self.pointer(child.mask)}, NT)")
+        self.text.put(f"{child.threads} = k & 0xfffff; {child.warps} = (k >> 20) & 0xfffff; k >>= 40")
 
     @contextmanager
     def region(self, kind: str, active: Active, label: int = -1) -> Iterator[None]:
@@ -97,13 +111,13 @@ class Steering:
                     self.body(statement.orelse)
             return
         outer, inner = self.active, self.new_active()
-        before = f"{outer.mask}[t] and " if outer.mask else ""
+        before = f"{outer.mask}[t] != 0 and " if outer.mask else ""
         self.text.put(f"for t in range(NT): {inner.mask}[t] = {before}{condition}")
-        self.text.put(f"{inner.threads}, {inner.warps}, k = narrowed({self.mask()}, {inner.mask}, NT)")
+        self.narrow(self.mask(), inner)
         self.count(statement.site, SPLITS, "k")
         other = self.new_active() if statement.orelse else None
         if other:
-            self.text.put(f"for t in range(NT): {other.mask}[t] = {before}not {inner.mask}[t]")
+            self.text.put(f"for t in range(NT): {other.mask}[t] = {before}{inner.mask}[t] == 0")
             self.recount(other)
         with self.text.under(f"if {inner.threads} > 0:"), self.region("if", inner):
             self.body(statement.then)
@@ -167,8 +181,8 @@ class Steering:
     def ragged_for(self, statement: p.For) -> None:
         """A for whose bounds threads do not share."""
         number, outer = self.number(), self.active
-        self.allocate(f"I{number} = np.zeros(NT, np.int64); J{number} = np.zeros(NT, np.int64)")
-        self.allocate(f"H{number} = np.zeros(NT, np.int64)")
+        for name in "IJH":
+            self.row(f"{name}{number}", "int64")
         start, stop, step = (self.writer.text(bound) for bound in p.expressions(statement))
         with self.text.under("for t in range(NT):"):
             self.text.put(f"I{number}[t] = {start}; J{number}[t] = {stop}; H{number}[t] = {step}")
@@ -177,7 +191,7 @@ class Steering:
         with self.loop(statement, plain=False), self.region("loop", stay), self.text.under("while True:"):
             self.stopping()
             going = f"(I{number}[t] < J{number}[t] if H{number}[t] > 0 else I{number}[t] > J{number}[t])"
-            self.text.put(f"for t in range(NT): {turn.mask}[t] = {stay.mask}[t] and H{number}[t] != 0 and {going}")
+            self.text.put(f"for t in range(NT): {turn.mask}[t] = {stay.mask}[t] != 0 and H{number}[t] != 0 and {going}")
             self.tested(statement.site, stay, turn)
             with self.text.under("for t in range(NT):"), self.text.under(f"if {turn.mask}[t]:"):
                 self.set_round(statement, f"I{number}[t]")
@@ -191,7 +205,7 @@ class Steering:
     def tested(self, site: int, stay: Active, turn: Active) -> None:
         """Count a loop's test, let those stay that passed it, and leave where nobody did."""
         self.count_execution(site, stay)
-        self.text.put(f"{turn.threads}, {turn.warps}, k = narrowed({stay.mask}, {turn.mask}, NT)")
+        self.narrow(stay.mask, turn)
         self.count(site, SPLITS, "k")
         self.copy(stay, turn)
         self.text.put(f"if {turn.threads} == 0: break")
@@ -228,7 +242,7 @@ class Steering:
             self.body(statement.before)
             self.recount(stay)
             condition = self.writer.text(statement.condition)
-            self.text.put(f"for t in range(NT): {turn.mask}[t] = {stay.mask}[t] and {condition}")
+            self.text.put(f"for t in range(NT): {turn.mask}[t] = {stay.mask}[t] != 0 and {condition}")
             self.tested(statement.site, stay, turn)
             with self.region("round", turn):
                 self.body(statement.body)
@@ -269,14 +283,14 @@ class Steering:
             )
             if ended:
                 break
-        clearing = "; ".join(f"{mask}[t] = False" for mask in reversed(masks))
+        clearing = "; ".join(f"{mask}[t] = 0" for mask in reversed(masks))
         self.text.put("for t in range(NT):", f"    if {masks[0]}[t]:", f"        {clearing}")
 
     def barrier(self, statement: p.Barrier) -> None:
         """All threads of the block meet; a vote among them is one value for all."""
         self.count_execution(statement.site)
-        masked = "True" if self.active.mask else "False"
-        self.text.put(f"barrier({self.mask()}, {masked}, NT, {statement.site}, E, F)")
+        masked = 1 if self.active.mask else 0
+        self.text.put(f"barrier({self.pointer(self.mask())}, {masked}, NT, {statement.site}, E_address, F_address)")
         if statement.name is None or statement.predicate is None:
             return
         self.text.put("k = 0")

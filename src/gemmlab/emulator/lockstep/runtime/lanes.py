@@ -1,0 +1,104 @@
+"""Where lanes of a warp meet: member masks, syncwarp, shuffles and votes."""
+
+from __future__ import annotations
+
+from gemmlab.emulator.lockstep.runtime.noting import ABSENT_LANE
+from gemmlab.emulator.lockstep.runtime.places import EBARRIERS, EBLOCK, ENOW
+from gemmlab.emulator.lockstep.runtime.pointers import octets, words
+from gemmlab.emulator.lockstep.runtime.symbols import EXTERNAL
+
+note = EXTERNAL["note"]
+
+
+def members(masks, mask, threads, site, epochs, faults):  # type: ignore[no-untyped-def]
+    """Every lane that a member mask names must be here, the caller among them."""
+    named = words(masks)
+    m = octets(mask)
+    now = words(epochs)
+    for t in range(threads):
+        if not m[t]:
+            continue
+        start = t & ~31
+        for lane in range(32):
+            other = start + lane
+            wanted = (named[t] >> lane) & 1
+            if (wanted and other < threads and not m[other]) or (other == t and not wanted):
+                note(faults, ABSENT_LANE, site, -1, 0, t, other, now[EBARRIERS], now[EBLOCK], 0, 0, 0, 0, 0)
+                return 0
+    return 0
+
+
+def meet(masks, mask, threads, since, epochs):  # type: ignore[no-untyped-def]
+    """A syncwarp: in warps all of whose active lanes are members, what lanes did before is before what they do next."""
+    named = words(masks)
+    m = octets(mask)
+    now = words(epochs)
+    now[ENOW] += 1
+    for start in range(0, threads, 32):
+        end = min(start + 32, threads)
+        here = 0
+        for t in range(start, end):
+            here |= (1 if m[t] else 0) << (t - start)
+        together = here != 0
+        for t in range(start, end):
+            if m[t] and here & ~named[t] != 0:
+                together = False
+        if together:
+            words(since)[start >> 5] = now[ENOW]
+    return 0
+
+
+def sources(kind, lanes, threads):  # type: ignore[no-untyped-def]
+    """Make each thread's lane argument of a shuffle the thread whose value it gets: its own if that is no lane.
+
+    `kind`: 0 by number, 1 up, 2 down, 3 xor.
+    """
+    wanted = words(lanes)
+    for t in range(threads):
+        own = t & 31
+        source = wanted[t] & 31
+        if kind == 1:
+            source = own - source
+        elif kind == 2:
+            source = own + source
+        elif kind == 3:
+            source = own ^ source
+        if source < 0 or source > 31 or (t & ~31) + source >= threads:
+            source = own
+        wanted[t] = (t & ~31) + source
+    return 0
+
+
+def votes(ballots, mask, threads, yes, here):  # type: ignore[no-untyped-def]
+    """For each warp: a bit for each active lane whose vote is yes, and one for each active lane."""
+    m = octets(mask)
+    ballot = octets(ballots)
+    for start in range(0, threads, 32):
+        agreed = 0
+        there = 0
+        for t in range(start, min(start + 32, threads)):
+            if m[t]:
+                there |= 1 << (t - start)
+                if ballot[t]:
+                    agreed |= 1 << (t - start)
+        words(yes)[start >> 5] = agreed
+        words(here)[start >> 5] = there
+    return 0
+
+
+def votes_equal(bits, mask, threads, yes, here):  # type: ignore[no-untyped-def]
+    """For each warp: 1 where all active lanes hold the same bits, else 0; and the first active thread."""
+    m = octets(mask)
+    value = words(bits)
+    for start in range(0, threads, 32):
+        first = -1
+        alike = 1
+        for t in range(start, min(start + 32, threads)):
+            if m[t]:
+                if first < 0:
+                    first = t
+                elif value[t] != value[first]:
+                    alike = 0
+        words(yes)[start >> 5] = alike
+        words(here)[start >> 5] = first
+    return 0

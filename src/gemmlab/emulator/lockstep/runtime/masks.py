@@ -1,0 +1,57 @@
+"""Masks of active threads: how many there are, and whether all of a block meet."""
+
+from __future__ import annotations
+
+from gemmlab.emulator.lockstep.runtime.noting import DIVERGED
+from gemmlab.emulator.lockstep.runtime.places import EBARRIERS, EBLOCK, EFLOOR, ENOW
+from gemmlab.emulator.lockstep.runtime.pointers import octets, words
+from gemmlab.emulator.lockstep.runtime.symbols import EXTERNAL
+
+note = EXTERNAL["note"]
+
+
+def narrowed(parent, child, threads):  # type: ignore[no-untyped-def]
+    """Active threads of `child`; above 20 bits its warps, above 40 the warps where only a part of `parent` is."""
+    whole = octets(parent)
+    part = octets(child)
+    total = 0
+    for start in range(0, threads, 32):
+        inner = 0
+        outer = 0
+        for t in range(start, min(start + 32, threads)):
+            inner += part[t]
+            outer += whole[t]
+        if inner > 0:
+            total += inner + (1 << 20)
+        if 0 < inner < outer:
+            total += 1 << 40
+    return total
+
+
+def first_active(places, mask, threads):  # type: ignore[no-untyped-def]
+    """What stands at the first active thread's place."""
+    m = octets(mask)
+    for t in range(threads):
+        if m[t]:
+            return words(places)[t]
+    return -1
+
+
+def barrier(mask, masked, threads, site, epochs, faults):  # type: ignore[no-untyped-def]
+    """Every thread of the block must be here, else note one that waits and one that is absent; a new epoch begins."""
+    m = octets(mask)
+    now = words(epochs)
+    here = -1
+    absent = -1
+    if masked != 0:
+        for t in range(threads):
+            if m[t] and here < 0:
+                here = t
+            if not m[t] and absent < 0:
+                absent = t
+    if absent >= 0:
+        note(faults, DIVERGED, site, -1, 0, here, absent, now[EBARRIERS], now[EBLOCK], 0, 0, 0, 0, 0)
+    now[ENOW] += 1
+    now[EFLOOR] = now[ENOW]
+    now[EBARRIERS] += 1
+    return 0

@@ -1,0 +1,38 @@
+"""Places in the numbers that generated code and what it calls share."""
+
+#: of E: this epoch; the first since the block's last barrier; the block's first; barriers so far in it; its number
+ENOW, EFLOOR, ESTART, EBARRIERS, EBLOCK = range(5)
+
+#: flags of an access: A is kept; S is kept; owners are kept; values are stored; the array is global
+ATOMICS, WARPS, OWNED, VALUED, GLOBAL = (1 << bit for bit in range(5))
+
+#: of a shadow word, see shadow.py
+EPOCH, OTHER, SITE, FIRST = 32, 31, 20, 10
+THREAD_MASK = 1023
+SITE_MASK = 2047
+
+# The record of one access: what is fixed for a launch, then what changes, then addresses of arrays.
+DIMS, EXTENT, STRIDE, ORIGIN, BYTE0, SHIFT, SPACE, AT_SITE, NT, OWN, SPAN, FLAGS = (
+    0,
+    1,
+    4,
+    7,
+    8,
+    9,
+    10,
+    11,
+    12,
+    13,
+    14,
+    15,
+)
+LOW, HIGH, BASE, PIECES, SPLITS = 16, 19, 22, 23, 24
+LANES, KEPT, EACH, INDEX, MEMO, MEMO_COUNTS, ROOM = 25, 26, 27, 28, 31, 32, 33
+EPOCHS, FAULTS, WRITTEN, READ, ATOMIC, MET, OWNERS, MEMORY, VALUES, LEFT = 34, 35, 36, 37, 38, 39, 40, 41, 42, 43
+TABLE = 48  #: pieces and conflicts by phase, 32 of them
+RECORD = 96  #: numbers of a record
+
+IN_GLOBAL, IN_SHARED, IN_LOCAL = range(3)  #: of SPACE
+SPLIT = 32  #: pieces below that bit, conflicts above
+
+FAST, SLOW, ODD = 0, 1, 3  #: how an access was reached: by its table; one by one; the same, some out of range

@@ -1,0 +1,27 @@
+"""Addresses as arrays: generated code passes plain integers, which cost nothing to compile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit, types
+from numba.extending import intrinsic
+
+jit: Any = njit(nogil=True, error_model="numpy", boundscheck=False)
+
+
+def pointer_to(element: Any) -> Any:
+    """A function that takes an address as what lies there."""
+
+    @intrinsic
+    def pointer(typing_context, address):  # type: ignore[no-untyped-def]
+        def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            return builder.inttoptr(args[0], context.get_value_type(signature.return_type))
+
+        return types.CPointer(element)(types.int64), build
+
+    return pointer
+
+
+words = pointer_to(types.int64)
+octets = pointer_to(types.uint8)

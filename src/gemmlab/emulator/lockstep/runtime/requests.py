@@ -1,0 +1,250 @@
+"""Addresses of one access by all threads of a block, and exact counts of the requests that makes.
+
+An index is a part that threads share plus a part of each thread's own. `prepare` takes the latter once, `reach` adds
+the former and counts by a table; where that cannot be, `address` takes whole indices and counts from the addresses.
+"""
+
+from __future__ import annotations
+
+from gemmlab.emulator.lockstep.runtime.noting import BOUNDS
+from gemmlab.emulator.lockstep.runtime.places import (
+    AT_SITE,
+    BASE,
+    BYTE0,
+    DIMS,
+    EACH,
+    EBARRIERS,
+    EBLOCK,
+    EPOCHS,
+    EXTENT,
+    FAULTS,
+    HIGH,
+    IN_GLOBAL,
+    IN_LOCAL,
+    IN_SHARED,
+    INDEX,
+    KEPT,
+    LANES,
+    LOW,
+    MEMO,
+    MEMO_COUNTS,
+    NT,
+    ODD,
+    ORIGIN,
+    OWN,
+    PIECES,
+    ROOM,
+    SHIFT,
+    SLOW,
+    SPACE,
+    SPLIT,
+    SPLITS,
+    STRIDE,
+    TABLE,
+)
+from gemmlab.emulator.lockstep.runtime.pointers import jit, octets, words
+from gemmlab.emulator.lockstep.runtime.symbols import EXTERNAL
+
+note = EXTERNAL["note"]
+
+ABSENT = -(1 << 62)  # a lane that takes no part, among lane deltas
+LINK, KEYS, DEGREE, SCRATCH = 32, 160, 288, 320  # heads of buckets stand first
+
+
+@jit
+def distinct(deltas, start, end, phase, shift, width, room):  # type: ignore[no-untyped-def]
+    """How many distinct keys some lanes have, and above SPLIT bits the most in one of 32 buckets.
+
+    Keys are sectors where `width` is 0, else the 4-byte words, so many of them, that a lane's element covers.
+    """
+    for bucket in range(32):
+        room[bucket] = -1
+        room[DEGREE + bucket] = 0
+    count = 0
+    most = 0
+    for lane in range(start, end):
+        if deltas[lane] == ABSENT:
+            continue
+        byte = (deltas[lane] << shift) + phase
+        first = byte >> 5 if width == 0 else byte >> 2
+        for key in range(first, first + (width if width > 0 else 1)):
+            bucket = key & 31
+            at = room[bucket]
+            while at >= 0 and room[KEYS + at] != key:
+                at = room[LINK + at]
+            if at < 0:
+                room[KEYS + count] = key
+                room[LINK + count] = room[bucket]
+                room[bucket] = count
+                count += 1
+                room[DEGREE + bucket] += 1
+                if room[DEGREE + bucket] > most:
+                    most = room[DEGREE + bucket]
+    return count | (most << SPLIT)
+
+
+@jit
+def request_pieces(deltas, start, end, phase, shift, space, room):  # type: ignore[no-untyped-def]
+    """Pieces, and conflicts above SPLIT bits, of one request: lanes touch elements `deltas` past a byte of that phase.
+
+    Global: distinct 32-byte sectors. Shared: a wavefront serves one 4-byte word of each of 32 banks; 8-byte accesses
+    go by half-warps.
+    """
+    if space == IN_GLOBAL:
+        return distinct(deltas, start, end, phase, shift, 0, room) & 0xFFFFFFFF
+    width = 1
+    if shift > 2:
+        width = 1 << (shift - 2)
+    step = 32 // width
+    total = 0
+    for first in range(start, end, step):
+        last = end if first + step > end else first + step
+        most = distinct(deltas, first, last, phase, shift, width, room) >> SPLIT
+        if most > 0:
+            total += most | ((most - 1) << SPLIT)
+    return total
+
+
+def prepare(record):  # type: ignore[no-untyped-def]
+    """Take threads' own parts of the indices: their range, their sum relative to thread 0's, and its table by phase.
+
+    The table holds the counts of all warps together, every thread active; it stays while the relative sums do.
+    """
+    r = words(record)
+    threads = r[NT]
+    lanes = words(r[LANES])
+    for t in range(threads):
+        lanes[t] = t if r[SPACE] == IN_LOCAL else 0
+    for axis in range(r[DIMS]):
+        low = 0
+        high = 0
+        if (r[OWN] >> axis) & 1:
+            own = words(r[INDEX + axis])
+            stride = r[STRIDE + axis]
+            low = own[0]
+            high = own[0]
+            for t in range(threads):
+                low = min(low, own[t])
+                high = max(high, own[t])
+                lanes[t] += own[t] * stride
+        r[LOW + axis] = low
+        r[HIGH + axis] = high
+    kept = words(r[KEPT])
+    base = lanes[0]
+    changed = 0
+    for t in range(threads):
+        lanes[t] -= base
+        changed |= lanes[t] ^ kept[t]
+    r[BASE] = base
+    if changed == 0 or r[SPACE] == IN_LOCAL:
+        return 0
+    for t in range(threads):
+        kept[t] = lanes[t]
+    shift = r[SHIFT]
+    for slot in range(32 >> shift):
+        total = 0
+        if r[SPACE] == IN_SHARED and shift >= 2 and slot > 0:  # whole words only turn the banks
+            total = r[TABLE]
+        else:
+            for start in range(0, threads, 32):
+                end = min(start + 32, threads)
+                total += request_pieces(kept, start, end, slot << shift, shift, r[SPACE], words(r[ROOM]))
+        r[TABLE + slot] = total
+    return 0
+
+
+def reach(record, full, x0, x1, x2):  # type: ignore[no-untyped-def]
+    """The element at which thread 0 is, threads' shared parts of the indices being given; counts the access.
+
+    -1 where not all threads are active, or some index is out of range or negative.
+    """
+    r = words(record)
+    if full == 0:
+        return -1
+    if x0 + r[LOW] < 0 or x0 + r[HIGH] >= r[EXTENT]:
+        return -1
+    offset = r[ORIGIN] + r[BASE] + x0 * r[STRIDE]
+    dims = r[DIMS]
+    if dims > 1:
+        if x1 + r[LOW + 1] < 0 or x1 + r[HIGH + 1] >= r[EXTENT + 1]:
+            return -1
+        offset += x1 * r[STRIDE + 1]
+        if dims > 2:
+            if x2 + r[LOW + 2] < 0 or x2 + r[HIGH + 2] >= r[EXTENT + 2]:
+                return -1
+            offset += x2 * r[STRIDE + 2]
+    if r[SPACE] != IN_LOCAL:
+        shift = r[SHIFT]
+        counts = r[TABLE + (((r[BYTE0] + (offset << shift)) & 31) >> shift)]
+        r[PIECES] += counts & 0xFFFFFFFF
+        r[SPLITS] += counts >> SPLIT
+    return offset
+
+
+def address(record, mask, masked):  # type: ignore[no-untyped-def]
+    """Addresses from whole indices, each checked, and their exact count; says whether some are out of range."""
+    r = words(record)
+    m = octets(mask)
+    threads = r[NT]
+    each = words(r[EACH])
+    dims = r[DIMS]
+    how = SLOW
+    for t in range(threads):
+        each[t] = -1
+        if masked != 0 and m[t] == 0:
+            continue
+        element = r[ORIGIN]
+        inside = True
+        for axis in range(dims):
+            x = words(r[INDEX + axis])[t]
+            if x < 0:
+                x += r[EXTENT + axis]
+            inside = inside and 0 <= x < r[EXTENT + axis]
+            element += x * r[STRIDE + axis]
+        if inside:
+            each[t] = element + (t if r[SPACE] == IN_LOCAL else 0)
+            continue
+        how = ODD
+        i0 = words(r[INDEX])[t]
+        i1 = words(r[INDEX + 1])[t] if dims > 1 else 0
+        i2 = words(r[INDEX + 2])[t] if dims > 2 else 0
+        now = words(r[EPOCHS])
+        note(r[FAULTS], BOUNDS, r[AT_SITE], -1, 0, t, -1, now[EBARRIERS], now[EBLOCK], 0, 0, i0, i1, i2)
+    if r[SPACE] != IN_LOCAL:
+        count_each(r, each, threads)
+    return how
+
+
+@jit
+def count_each(r, each, threads):  # type: ignore[no-untyped-def]
+    """Count the requests of all warps from addresses, negative ones left out, remembering each warp's last pattern.
+
+    Lanes that keep their distances touch as many sectors when they start at the same byte of a sector, and conflict in
+    as many banks wherever they start, so a pattern seen before needs no counting.
+    """
+    memo = words(r[MEMO])
+    counts = words(r[MEMO_COUNTS])
+    shift = r[SHIFT]
+    for start in range(0, threads, 32):
+        end = min(start + 32, threads)
+        origin = -1
+        for t in range(start, end):
+            if each[t] >= 0:
+                origin = each[t]
+                break
+        if origin < 0:
+            continue
+        changed = 0
+        for t in range(start, end):
+            delta = each[t] - origin if each[t] >= 0 else ABSENT
+            changed |= memo[t] ^ delta
+            memo[t] = delta
+        if changed != 0:
+            for slot in range(start, start + 32):
+                counts[slot] = -1
+        phase = (r[BYTE0] + (origin << shift)) & 31
+        slot = start + (phase >> shift)
+        if counts[slot] < 0:
+            counts[slot] = request_pieces(memo, start, end, phase, shift, r[SPACE], words(r[ROOM]))
+        r[PIECES] += counts[slot] & 0xFFFFFFFF
+        r[SPLITS] += counts[slot] >> SPLIT

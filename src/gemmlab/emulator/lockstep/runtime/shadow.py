@@ -1,0 +1,113 @@
+"""Reads and atomics of shared or global memory: find who else touched the elements, and leave a mark."""
+
+from __future__ import annotations
+
+from gemmlab.emulator.lockstep.runtime.marks import foreign, marked, met, met_reader_of_old
+from gemmlab.emulator.lockstep.runtime.noting import RACE, UNINITIALISED
+from gemmlab.emulator.lockstep.runtime.places import (
+    AT_SITE,
+    ATOMIC,
+    ATOMICS,
+    EACH,
+    EBARRIERS,
+    EBLOCK,
+    ENOW,
+    EPOCH,
+    EPOCHS,
+    ESTART,
+    FAULTS,
+    FIRST,
+    FLAGS,
+    GLOBAL,
+    LANES,
+    NT,
+    OWNED,
+    READ,
+    SITE,
+    SPAN,
+    THREAD_MASK,
+    VALUED,
+    WRITTEN,
+)
+from gemmlab.emulator.lockstep.runtime.pointers import jit, octets, words
+from gemmlab.emulator.lockstep.runtime.symbols import EXTERNAL
+
+note = EXTERNAL["note"]
+
+
+@jit
+def unwritten(r, a, t):  # type: ignore[no-untyped-def]
+    """Note a read of what nobody in this block wrote."""
+    now = words(r[EPOCHS])
+    note(r[FAULTS], UNINITIALISED, r[AT_SITE], -1, a, t, -1, now[EBARRIERS], now[EBLOCK], 0, 0, 0, 0, 0)
+
+
+def shadow_read(record, offset, how, mask, partly):  # type: ignore[no-untyped-def]
+    """Threads read elements, as `reach` or `address` left them; `partly`: only those of the mask, and those in range."""
+    r = words(record)
+    now = words(r[EPOCHS])
+    written = words(r[WRITTEN])
+    read = words(r[READ])
+    places = words(r[EACH] if how else r[LANES])
+    start = now[ESTART] << EPOCH
+    if partly == 0 and r[FLAGS] & ~VALUED == 0 and r[SPAN] == 1:  # nearly all reads of shared memory
+        here = now[ENOW] << EPOCH
+        mine = here | (r[AT_SITE] << SITE)
+        for t in range(r[NT]):
+            a = places[t] + offset
+            w = written[a]
+            last = read[a]
+            if w >= here:
+                if (w & THREAD_MASK) != t or ((w >> FIRST) & THREAD_MASK) != t:
+                    met(r, w, a, t, 0, RACE)
+            elif w < start:
+                unwritten(r, a, t)
+            other = last & THREAD_MASK
+            if other == t:
+                other = (last >> FIRST) & THREAD_MASK
+            if last < here:
+                other = t
+            read[a] = mine | (other << FIRST) | t
+        return 0
+    m = octets(mask)
+    atomic = words(r[ATOMIC])
+    for t in range(r[NT]):
+        if partly != 0 and (m[t] == 0 or places[t] < 0):
+            continue
+        for a in range((places[t] + offset) * r[SPAN], (places[t] + offset + 1) * r[SPAN]):
+            w = written[a]
+            met(r, w, a, t, 0, RACE)
+            if r[FLAGS] & ATOMICS:
+                met(r, atomic[a], a, t, 0, RACE)
+            if not r[FLAGS] & GLOBAL and w < start and not (r[FLAGS] & ATOMICS and atomic[a] >= start):
+                unwritten(r, a, t)
+            if r[FLAGS] & OWNED:
+                foreign(r, w, a, t)
+            read[a] = marked(r, read[a], t)
+    return 0
+
+
+def shadow_atomic(record, offset, how, mask, partly):  # type: ignore[no-untyped-def]
+    """Threads change elements atomically: plain accesses of others that nothing orders conflict."""
+    r = words(record)
+    m = octets(mask)
+    written = words(r[WRITTEN])
+    read = words(r[READ])
+    atomic = words(r[ATOMIC])
+    places = words(r[EACH] if how else r[LANES])
+    start = words(r[EPOCHS])[ESTART] << EPOCH
+    for t in range(r[NT]):
+        if partly != 0 and (m[t] == 0 or places[t] < 0):
+            continue
+        for a in range((places[t] + offset) * r[SPAN], (places[t] + offset + 1) * r[SPAN]):
+            w = written[a]
+            if not r[FLAGS] & GLOBAL and w < start and atomic[a] < start:
+                unwritten(r, a, t)
+            met(r, w, a, t, 1, RACE)
+            met(r, read[a], a, t, 0, RACE)
+            met_reader_of_old(r, read[a], a, t)
+            if r[FLAGS] & OWNED:
+                foreign(r, w, a, t)
+                foreign(r, read[a], a, t)
+            atomic[a] = marked(r, atomic[a], t)
+    return 0

@@ -1,0 +1,65 @@
+"""Stores to shared or global memory, in the order of threads: find who else touched the elements, leave a mark, store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import types
+
+from gemmlab.emulator.lockstep.runtime.marks import foreign, marked, met, met_reader_of_old
+from gemmlab.emulator.lockstep.runtime.noting import RACE, SAME
+from gemmlab.emulator.lockstep.runtime.places import (
+    ATOMIC,
+    ATOMICS,
+    EACH,
+    FLAGS,
+    LANES,
+    MEMORY,
+    NT,
+    OWNED,
+    READ,
+    SPAN,
+    VALUED,
+    VALUES,
+    WRITTEN,
+)
+from gemmlab.emulator.lockstep.runtime.pointers import octets, pointer_to, words
+
+
+def storing(pointer: Any) -> Any:
+    """The function for elements of one size: it stores bits, whatever type they are of."""
+
+    def shadow_store(record, offset, how, mask, partly):  # type: ignore[no-untyped-def]
+        r = words(record)
+        m = octets(mask)
+        memory = pointer(r[MEMORY])
+        values = pointer(r[VALUES])
+        written = words(r[WRITTEN])
+        read = words(r[READ])
+        atomic = words(r[ATOMIC])
+        places = words(r[EACH] if how else r[LANES])
+        for t in range(r[NT]):
+            if partly != 0 and (m[t] == 0 or places[t] < 0):
+                continue
+            alike = r[FLAGS] & VALUED != 0 and memory[places[t] + offset] == values[t]
+            for a in range((places[t] + offset) * r[SPAN], (places[t] + offset + 1) * r[SPAN]):
+                raced = met(r, read[a], a, t, 0, RACE)
+                raced |= met_reader_of_old(r, read[a], a, t)
+                met(r, written[a], a, t, 1, SAME if alike and not raced else RACE)
+                if r[FLAGS] & ATOMICS:
+                    met(r, atomic[a], a, t, 1, RACE)
+                if r[FLAGS] & OWNED:
+                    foreign(r, written[a], a, t)
+                    foreign(r, read[a], a, t)
+                written[a] = marked(r, written[a], t)
+            if r[FLAGS] & VALUED:
+                memory[places[t] + offset] = values[t]
+        return 0
+
+    return shadow_store
+
+
+shadow_store_1 = storing(octets)
+shadow_store_2 = storing(pointer_to(types.uint16))
+shadow_store_4 = storing(pointer_to(types.uint32))
+shadow_store_8 = storing(pointer_to(types.uint64))

@@ -1,0 +1,62 @@
+"""The functions that generated kernels call, by symbol; they are compiled when first needed, once on a machine.
+
+They take and give int64 alone, addresses of arrays among them, so that calling one costs little to compile.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import llvmlite.binding as llvm
+from numba import types
+
+
+class Function(NamedTuple):
+    """Where a function is, how many numbers it takes, and what it calls in turn."""
+
+    home: str
+    arity: int
+    calls: tuple[str, ...] = ()
+
+
+FUNCTIONS: dict[str, Function] = {
+    "note": Function("noting", 14),
+    "fault": Function("noting", 9),
+    "prepare": Function("requests", 1),
+    "reach": Function("requests", 5),
+    "address": Function("requests", 3, ("note",)),
+    "shadow_read": Function("shadow", 5, ("note", "fault")),
+    "shadow_atomic": Function("shadow", 5, ("note", "fault")),
+    **{f"shadow_store_{size}": Function("storing", 5, ("fault",)) for size in (1, 2, 4, 8)},
+    "narrowed": Function("masks", 3),
+    "barrier": Function("masks", 6, ("note",)),
+    "first_active": Function("masks", 3),
+    "local_read": Function("own", 4, ("note",)),
+    "local_written": Function("own", 4),
+    "members": Function("lanes", 6, ("note",)),
+    "meet": Function("lanes", 5),
+    "sources": Function("lanes", 3),
+    "votes": Function("lanes", 5),
+    "votes_equal": Function("lanes", 5),
+}
+
+
+def signature(name: str) -> Any:
+    """The type of a function: as many int64 as it takes, and one that it gives."""
+    return types.int64(*(types.int64,) * FUNCTIONS[name].arity)
+
+
+EXTERNAL: dict[str, Any] = {name: types.ExternalFunction(f"gemmlab_{name}", signature(name)) for name in FUNCTIONS}
+READY: dict[str, Any] = {}  #: compiled functions, kept alive
+
+
+def ready(names: set[str]) -> None:
+    """Compile these functions, or load them compiled, and give linkers their addresses."""
+    from numba import cfunc
+
+    for name in sorted(names - READY.keys()):
+        ready(set(FUNCTIONS[name].calls))
+        module = import_module(f"gemmlab.emulator.lockstep.runtime.{FUNCTIONS[name].home}")
+        READY[name] = cfunc(signature(name), cache=True, error_model="numpy")(getattr(module, name))
+        llvm.add_symbol(f"gemmlab_{name}", READY[name].address)
