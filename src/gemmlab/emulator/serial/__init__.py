@@ -6,5 +6,6 @@ do worse than any order found here, never less; the worst that is found is a low
 
 from gemmlab.emulator.serial.running import Ran, run_schedule
 from gemmlab.emulator.serial.schedule import NAMED, Schedule, parse
+from gemmlab.emulator.serial.search import Try, Worst, replay, search, with_horizon
 
-__all__ = ["NAMED", "Ran", "Schedule", "parse", "run_schedule"]
+__all__ = ["NAMED", "Ran", "Schedule", "Try", "Worst", "parse", "replay", "run_schedule", "search", "with_horizon"]

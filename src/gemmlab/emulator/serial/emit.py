@@ -19,6 +19,7 @@ from numba import njit
 
 from gemmlab.emulator.halves import half_to_single, round_half, single_to_half
 from gemmlab.emulator.serial.runtime import *
+from gemmlab.emulator.serial.runtime_explore import *
 from gemmlab.emulator.serial.runtime_values import *
 
 
@@ -52,6 +53,47 @@ def run({parameters}):
         threads[PC, t] = pc
         if settle(control, threads, floats, slots, order, t, why):
             return
+
+
+# Follow up every state, in the order in which they were met, by the next access of each thread; then each thread does
+# what no other sees, up to its next access or wait. The first call makes the first state.
+@njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)
+def explore(arena, words, states, parents, table, dead, rows, found, {parameters}):
+    count = threads.shape[1]
+    limit = found[FOLLOWED] + found[ALLOWED]
+    while found[FOLLOWED] < max(1, found[MET]) and found[FOLLOWED] < limit:
+        state = found[FOLLOWED] if found[MET] else -1
+        for t in range(count if state >= 0 else 1):
+            if state >= 0:
+                words[:] = states[state]
+                if threads[STATUS, t] != RUN:
+                    continue
+            u, accesses, moved = t, np.int64(state >= 0), True
+            while u < count:
+                if threads[STATUS, u] == RUN:
+                    pc = threads[PC, u]
+                    script[0, 0], script[0, 1] = u, accesses
+                    control[SCRIPT], control[CURRENT], control[SLICE] = 0, -1, PATIENCE
+                    run({parameters})
+                    if control[CURRENT] >= 0:
+                        found[ENDLESS_THREAD] = 1
+                        return
+                    moved = moved or threads[PC, u] != pc or threads[STATUS, u] != RUN
+                u = 0 if accesses else u + 1
+                accesses = 0
+                if u == count:
+                    if not moved and not running(threads):
+                        moved = unstick(control, threads, floats)
+                    u = 0 if moved else count
+                    moved = False
+            bury(threads, floats, arena, dead, rows)
+            number, new = keep(words, states, table, found)
+            if found[FULL]:
+                return
+            if new and state >= 0:
+                parents[number, 0], parents[number, 1] = state, t
+        if state >= 0:
+            found[FOLLOWED] += 1
 """
 
 

@@ -62,6 +62,15 @@ class Machine:
         c[r.CURRENT] = -1
         c[r.EVERYWHERE] = c[r.EPOCHS] = 1
 
+    def refill(self) -> None:
+        """Shared and local memory as it is before anything is written."""
+        dynamic = self.form.places.bases("dynamic")
+        views = [(array.type, self.memory[array.name]) for array in self.form.places.bases("shared", "local")]
+        views += [(dynamic[0].type, self.dynamic.view(held_as(dynamic[0].type)))] if dynamic else []
+        for kind, memory in views:
+            poison = np.float16(np.nan).view(np.uint16) if kind == "float16" else np.nan
+            memory[:] = poison if self.launch.fill == "nan" and kind.startswith("float") else 0
+
     def described(self) -> Any:
         """Extents, strides and places of arrays, in the order in which generated code reads them."""
         places = self.form.places
