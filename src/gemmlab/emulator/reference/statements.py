@@ -44,7 +44,7 @@ def translate(
     # a generator even where it never waits
     tail: Body = [ast.Return(), ast.Expr(ast.Yield())]
     arguments = ast.arguments([], parameters, None, [], [], None, [])
-    return ast.FunctionDef(name, arguments, [*body, *tail], [], None, None, lineno=1), result
+    return ast.FunctionDef(name, arguments, [*body, *tail], [], None, None, lineno=1), result or Static(None)
 
 
 class Statements(Expressions):
