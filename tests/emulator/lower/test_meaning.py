@@ -92,6 +92,11 @@ def choices(out, source, n):
     out[8] = x + y
     t = (n, n * 2, source[5])
     out[9] = t[0] + t[-1]
+    for _ in range(3):
+        t = (t[1], t[0], t[0] + t[2])
+    out[9] += t[0] * 100 + t[1] * 10 + t[2]
+    v = w = source[6]
+    out[9] += v * w
     a, (b, c) = 1, (n, 3)
     out[10] = a + b * c + WEIGHTS[1]
     if FLAG:

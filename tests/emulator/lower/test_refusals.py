@@ -18,6 +18,12 @@ REFUSED = {
     "x = sum(i for i in range(3))": ("is not in", "add in a for loop"),
     "x = lambda y: y": ("is not in", "device=True"),
     "x = f'{n}'": ("is not in", "strings"),
+    "x = 10000000000000000000000000000": ("does not fit into 64 bits", "float"),
+    "x = a[2.5:3]": ("no place to cut at", "whole numbers"),
+    "x = a[a[0]:3]\nx[0] = 1": ("cuts at a float", "int(x)"),
+    "cuda.syncwarp(1, 2)": ("has 2 arguments", "give 1"),
+    "x = cuda.grid(1.0)": ("needs 1, 2 or 3", "1, 2 or 3"),
+    "t = (1, 2)\nif n > 2:\n    t = (3, 4, 5)\na[0] = t[0]": ("means something else on another path", "its own name"),
     "x = 3j": ("is not in", "imaginary"),
     "x = (y := 3) + 1": ("is not in", "line of its own"),
     "print(n)": ("`print(n)` is not in", "print them on the host"),
@@ -132,7 +138,7 @@ def test_two_arrays_under_one_name():
             one[0] = 1
             one, two = two, one
     """
-    with pytest.raises(GemmlabError, match="another array in a loop's next round") as caught:
+    with pytest.raises(GemmlabError, match="something else in a loop's next round") as caught:
         program(swap)
     assert "buffer[stage, i]" in caught.value.hint
     branch = """
@@ -141,7 +147,7 @@ def test_two_arrays_under_one_name():
             one = a
         one[0] = 1
     """
-    with pytest.raises(GemmlabError, match="another array on another path") as caught:
+    with pytest.raises(GemmlabError, match="something else on another path") as caught:
         program(branch)
     assert "first index" in caught.value.hint
 

@@ -83,7 +83,7 @@ def _only(f: Frame, node: ast.Call) -> Expr:
 
 def _dimensions(f: Frame, node: ast.Call) -> int:
     given = f.constant(_only(f, node))
-    if not isinstance(given, Const) or given.value not in (1, 2, 3):
+    if not isinstance(given, Const) or given.type != "int64" or given.value not in (1, 2, 3):
         raise f.refuse(node, "write the number of axes: 1, 2 or 3", "needs 1, 2 or 3")
     return int(given.value)
 

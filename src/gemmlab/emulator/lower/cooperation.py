@@ -32,8 +32,7 @@ def _counted(kind: str) -> Callable[[Frame, ast.Call], Value]:
 
 
 def _syncwarp(f: Frame, node: ast.Call) -> Value:
-    given = calls.plain(f, node)
-    mask = _mask(expressions.scalar(f, given[0])) if given else _EVERY_LANE
+    mask = _mask(calls.arguments(f, node, 1)[0]) if node.args else _EVERY_LANE
     f.out.append(WarpOp(f.site(node, "warpop"), "syncwarp", None, mask))
     return NOTHING
 

@@ -114,8 +114,8 @@ class Frame:
             if local in before and before[local] != meant:
                 raise self.refuse(
                     node,
-                    "keep both arrays in one and choose by its first index: buffer[stage, i]",
-                    f"lets `{local}` mean another array in a loop's next round",
+                    "give each its own name; of two arrays, keep both in one and choose: buffer[stage, i]",
+                    f"lets `{local}` mean something else in a loop's next round",
                 )
         if meant is None:
             self.bound.pop(local, None)
@@ -140,7 +140,6 @@ class Frame:
                     self.bound[name] = Clash(line)
 
 
-def text_spot(draft: Draft, site: int) -> Spot:
-    """Where a statement stands, for what is found out after its syntax is gone."""
-    line = draft.sites[site].line
-    return Spot(draft.files[line.file], line.number, shortened(draft.sources[line]))
+def line_spot(draft: Draft, line: Line) -> Spot:
+    """A line as the place of a refusal, for what is found out after its syntax is gone."""
+    return Spot(draft.files[line.file], line.number, shortened(draft.sources.get(line, "")))

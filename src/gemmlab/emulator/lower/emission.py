@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from gemmlab.emulator.lower import types
-from gemmlab.emulator.lower.draft import Draft
+from gemmlab.emulator.lower.draft import Draft, line_spot
 from gemmlab.emulator.lower.inference import Types, mistyped
-from gemmlab.emulator.lower.operations import cast, truth, typed
+from gemmlab.emulator.lower.operations import cast, typed
+from gemmlab.emulator.lower.refusals import refusal
 from gemmlab.emulator.lower.webs import Version, assigns
 from gemmlab.emulator.program import (
     Array,
@@ -101,13 +102,13 @@ class Emission:
                 return self.assign(statement)
             case For():
                 return [self.loop(statement)]
-            case If(condition=condition):
-                test = truth(self.typed(statement, condition))
+            case If():
+                test = self.renamed(self.types.condition(statement))
                 then, orelse = self.body(statement.then), self.body(statement.orelse)
                 return [replace(statement, condition=test, then=then, orelse=orelse)]
             case While():
                 before = self.body(statement.before)
-                test = truth(self.typed(statement, statement.condition))
+                test = self.renamed(self.types.condition(statement))
                 return [replace(statement, before=before, condition=test, body=self.body(statement.body))]
             case Scope():
                 return [replace(statement, body=self.body(statement.body))]
@@ -186,15 +187,20 @@ class Emission:
         return replace(statement, name=name, mask=mask, value=value, lane=lane)
 
     def arrays(self) -> dict[str, Array]:
-        """The arrays, extents and offsets of views typed; what they read was held in variables of one assignment."""
+        """The arrays; what extents and offsets of views read was held in variables of one assignment each.
+
+        Those that are made where no thread comes are left out. Raises GemmlabError for a view that ends at a float.
+        """
         made = {version.name: version for version in self.types.webs.versions if version.statement is not None}
         finished = {}
         for name, array in self.draft.arrays.items():
             parts = [*array.extents, array.offset]
-            for part in parts:
-                for x in subexpressions(part):
-                    if isinstance(x, Var):
-                        made[x.name].used = True
-            done = [cast("int64", self.renamed(typed(part, lambda local: self.kind(made[local])))) for part in parts]
+            read = {x.name for part in parts for x in subexpressions(part) if isinstance(x, Var)}
+            if not read <= set(made):
+                continue
+            known = [typed(part, lambda local: self.kind(made[local])) for part in parts]
+            if any(types.is_float(part.type) for part in known):
+                raise refusal(line_spot(self.draft, array.line), "slice with whole numbers: int(x)", "cuts at a float")
+            done = [cast("int64", self.renamed(part)) for part in known]
             finished[name] = replace(array, extents=tuple(done[:-1]), offset=done[-1])
         return finished

@@ -52,6 +52,12 @@ _FOLD: dict[str, Callable[[Any, Any], Any]] = {
     "mul": operator.mul,
     "floordiv": operator.floordiv,
     "mod": operator.mod,
+    "pow": operator.pow,
+    "lshift": operator.lshift,
+    "rshift": operator.rshift,
+    "and": operator.and_,
+    "or": operator.or_,
+    "xor": operator.xor,
 }
 SIMPLE = (Const, Var, Special, Param, Extent)
 
@@ -69,7 +75,7 @@ def scalar(f: Frame, node: ast.expr) -> Expr:
     return number_of(f, node, value(f, node))
 
 
-def number_of(f: Frame, node: ast.expr, result: Value) -> Expr:
+def number_of(f: Frame, node: ast.AST, result: Value) -> Expr:
     """A value already lowered, which must be one number."""
     match result:
         case ArrayRef():
@@ -84,11 +90,11 @@ def number_of(f: Frame, node: ast.expr, result: Value) -> Expr:
 
 
 def clash(f: Frame, node: ast.AST, meant: Clash) -> Exception:
-    """The error for a name whose array depends on the path taken."""
+    """The error for a name whose meaning depends on the path taken."""
     return f.refuse(
         node,
-        "give each array its own name, or keep both in one array and choose by its first index",
-        f"is another array on another path (see line {meant.line})",
+        "give each its own name; of two arrays, keep both in one and choose by its first index",
+        f"means something else on another path (see line {meant.line})",
     )
 
 
@@ -112,6 +118,8 @@ def _constant(f: Frame, node: ast.Constant) -> Value:
         return constant
     if isinstance(node.value, complex):
         raise f.refuse(node, "keep the real and the imaginary part in two variables")
+    if isinstance(node.value, int):
+        raise f.refuse(node, "use a float, or two integers", "does not fit into 64 bits")
     return Object(node.value)
 
 
@@ -129,13 +137,19 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, x: Expr, y: Expr) -> Expr:
 
 def folded(name: str, x: Expr, y: Expr) -> Expr:
     """An operation, worked out where both are int64 constants and the result is one too."""
-    if isinstance(x, Const) and isinstance(y, Const) and x.type == y.type == "int64" and name in _FOLD:
-        divides = name in ("floordiv", "mod")
-        if not (divides and y.value == 0):
-            result = _FOLD[name](x.value, y.value)
+    match x, y:
+        case Const("int64", left), Const("int64", right) if name in _FOLD and _foldable(name, right):
+            result = _FOLD[name](left, right)
             if -(2**63) <= result < 2**63:
                 return Const("int64", result)
     return Binary("", name, x, y)
+
+
+def _foldable(name: str, y: float) -> bool:
+    """Whether an operation with that right side is sure to stay whole and short."""
+    if name in ("floordiv", "mod"):
+        return y != 0
+    return name not in ("pow", "lshift", "rshift") or 0 <= y < 64
 
 
 def _binary(f: Frame, node: ast.BinOp) -> Value:
@@ -148,8 +162,10 @@ def _binary(f: Frame, node: ast.BinOp) -> Value:
 
 def _unary(f: Frame, node: ast.UnaryOp) -> Value:
     x, op = scalar(f, node.operand), UNARY[type(node.op)]
-    if isinstance(x, Const) and op == "neg" and x.type in ("int64", "float64") and x.value != -(2**63):
-        return Const(x.type, -x.value)
+    if isinstance(x, Const) and op == "neg" and (x.type == "float64" or x.value == 2**63):
+        return Const("float64" if x.type == "float64" else "int64", -x.value)
+    if isinstance(x, Const) and op == "neg" and x.type == "int64" and x.value != -(2**63):
+        return Const("int64", -x.value)
     return Unary("", op, x)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gemmlab.emulator.lower import types
-from gemmlab.emulator.lower.draft import Draft, text_spot
+from gemmlab.emulator.lower.draft import Draft, line_spot
 from gemmlab.emulator.lower.intrinsics import VOTES, shuffled
-from gemmlab.emulator.lower.operations import MistypedError, UnknownTypeError, typed
+from gemmlab.emulator.lower.operations import MistypedError, UnknownTypeError, test, typed
 from gemmlab.emulator.lower.refusals import refusal
 from gemmlab.emulator.lower.webs import Version, Webs
-from gemmlab.emulator.program import Assign, Atomic, Barrier, Expr, For, Load, Stmt, WarpOp
+from gemmlab.emulator.program import Assign, Atomic, Barrier, Expr, For, If, Load, Stmt, WarpOp, While
 from gemmlab.record import GemmlabError
 
 _VOTES = dict(VOTES.values())
@@ -34,6 +34,10 @@ class Types:
             return typed(x, lambda name: self.seen_by(statement, name))
         except MistypedError as wrong:
             raise mistyped(self.draft, statement, wrong.why, wrong.hint) from None
+
+    def condition(self, statement: If | While) -> Expr:
+        """A statement's test, typed."""
+        return test(statement.condition, lambda name: self.seen_by(statement, name))
 
     def value(self, statement: Stmt) -> str:
         """The type of what a statement assigns."""
@@ -73,7 +77,7 @@ class Types:
 
 def mistyped(draft: Draft, statement: Stmt, why: str, hint: str) -> GemmlabError:
     """The error for a statement whose types do not fit."""
-    return refusal(text_spot(draft, statement.site), hint, why)
+    return refusal(line_spot(draft, draft.sites[statement.site].line), hint, why)
 
 
 def infer(draft: Draft, webs: Webs) -> Types:

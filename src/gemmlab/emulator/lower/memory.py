@@ -8,6 +8,7 @@ from types import ModuleType
 from gemmlab.emulator.lower import expressions
 from gemmlab.emulator.lower.draft import Frame
 from gemmlab.emulator.lower.names import ArrayRef, Clash, Group, Object, Path, Value, meaning, scalar_type
+from gemmlab.emulator.lower.types import INTEGERS
 from gemmlab.emulator.program import Array, Binary, Const, Expr, Extent, Load, Special, Var
 
 SPECIALS = {
@@ -181,6 +182,8 @@ def _end(f: Frame, node: ast.AST, given: ast.expr | None, default: Expr, extent:
     if given is None:
         return default
     end = expressions.scalar(f, given)
+    if isinstance(end, Const) and end.type not in INTEGERS:
+        raise f.refuse(given, "slice with whole numbers", "is no place to cut at")
     if isinstance(end, Const) and end.value >= 0:
         if isinstance(extent, Const):
             return Const("int64", min(end.value, extent.value))
@@ -201,8 +204,9 @@ def declared(
     offset: Expr = ZERO,
 ) -> ArrayRef:
     """Enter a new array in the draft, by that name or one like it."""
-    unique = f.draft.unused(name)
-    f.draft.arrays[unique] = Array(unique, space, kind, extents, f.line(node), base, offset)
+    unique, line = f.draft.unused(name), f.line(node)
+    f.draft.sources.setdefault(line, f.source.line(line.number))
+    f.draft.arrays[unique] = Array(unique, space, kind, extents, line, base, offset)
     return ArrayRef(unique)
 
 

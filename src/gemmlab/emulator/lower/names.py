@@ -94,7 +94,7 @@ def number(value: object) -> Const | None:
     if isinstance(value, bool):
         return Const("bool", value)
     if isinstance(value, int):
-        return Const("int64" if -(2**63) <= value < 2**63 else "uint64", value)
+        return Const("int64" if value < 2**63 else "uint64", value) if -(2**63) <= value < 2**64 else None
     if isinstance(value, float) and type(value) is float:
         return Const("float64", value)
     numpy = sys.modules.get("numpy")

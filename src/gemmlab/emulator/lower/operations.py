@@ -79,6 +79,8 @@ def typed(x: Expr, lookup: Lookup) -> Expr:
             if kind is None:
                 raise UnknownTypeError
             return Var(kind, name)
+        case Unary(_, "not", _):
+            return test(x, lookup)
         case Unary(_, op, inner):
             return _unary(op, typed(inner, lookup))
         case Binary(_, op, left, right):
@@ -89,11 +91,21 @@ def typed(x: Expr, lookup: Lookup) -> Expr:
             return _logic(op, typed(left, lookup), typed(right, lookup))
         case Cast(kind, inner):
             return cast(kind, typed(inner, lookup))
-        case Select(_, test, left, right):
-            return _select(truth(typed(test, lookup)), typed(left, lookup), typed(right, lookup))
+        case Select(_, condition, left, right):
+            return _select(test(condition, lookup), typed(left, lookup), typed(right, lookup))
         case Call(_, name, args):
             return _call(name, [typed(item, lookup) for item in args])
     return x
+
+
+def test(x: Expr, lookup: Lookup) -> Expr:
+    """An expression as a condition: `and`, `or` and `not` of conditions, else whether it is not zero."""
+    match x:
+        case Logic(op, left, right):
+            return Logic(op, test(left, lookup), test(right, lookup))
+        case Unary(_, "not", inner):
+            return Unary("bool", "not", test(inner, lookup))
+    return truth(typed(x, lookup))
 
 
 def truth(x: Expr) -> Expr:
@@ -102,8 +114,6 @@ def truth(x: Expr) -> Expr:
 
 
 def _unary(op: str, x: Expr) -> Expr:
-    if op == "not":
-        return Unary("bool", "not", truth(x))
     if op == "pos":
         return cast("float32" if x.type == "float16" else types.negated(x.type), x)
     kind = types.negated(x.type) if op == "neg" else types.inverted(x.type)
@@ -144,9 +154,9 @@ def _logic(op: str, x: Expr, y: Expr) -> Expr:
     return _select(truth(x), y, x) if op == "and" else _select(truth(x), x, y)
 
 
-def _select(test: Expr, x: Expr, y: Expr) -> Expr:
+def _select(condition: Expr, x: Expr, y: Expr) -> Expr:
     kind = types.meeting(x.type, y.type)
-    return Select(kind, test, cast(kind, x), cast(kind, y))
+    return Select(kind, condition, cast(kind, x), cast(kind, y))
 
 
 def _call(name: str, args: list[Expr]) -> Expr:
@@ -165,10 +175,10 @@ def _call(name: str, args: list[Expr]) -> Expr:
     return Call(kind, name, tuple(cast(given, item) for item in args))
 
 
-def _selected(test: Expr, x: Expr, y: Expr) -> Expr:
+def _selected(condition: Expr, x: Expr, y: Expr) -> Expr:
     if x.type != y.type or x.type not in SELECTED:
         raise MistypedError(f"selects among {x.type} and {y.type}", "give both one type of 16, 32 or 64 bits")
-    return Select(x.type, truth(test), x, y)
+    return Select(x.type, truth(condition), x, y)
 
 
 def _as_builtin(name: str, kind: str) -> str:

@@ -62,7 +62,7 @@ def _expression(f: Frame, node: ast.Expr) -> None:
 
 def _assign(f: Frame, node: ast.Assign) -> None:
     result = _evaluated(f, node.targets[0], node.value)
-    if len(node.targets) > 1 and not isinstance(result, (*expressions.SIMPLE, ArrayRef, Group, Path, Object, Clash)):
+    if len(node.targets) > 1 and not isinstance(result, Const | ArrayRef | Group | Path | Object | Clash):
         result = f.assign(node, f.temporary(), result)
     for target in node.targets:
         _give(f, node, target, result)
@@ -91,7 +91,7 @@ def _give(f: Frame, node: ast.stmt, target: ast.expr, result: Value) -> None:
         case ast.Tuple() | ast.List():
             _give_each(f, node, target, result)
         case ast.Subscript():
-            value = expressions.number_of(f, target, result)
+            value = expressions.number_of(f, node, result)
             ref = memory.target(f, target)
             f.out.append(Store(f.site(node, "store", ref.name), ref.name, ref.prefix, value))
         case _:
@@ -132,16 +132,18 @@ def held(f: Frame, node: ast.AST, value: Expr) -> Expr:
 
 
 def _held_group(f: Frame, node: ast.stmt, local: str, group: Group) -> Static:
-    """A tuple in a variable: each number in it a variable of its own."""
+    """A tuple in a variable: each number in it a variable of its own, all read before any is assigned."""
+    changed = {f.name(local)}
+    ready = [_safe(f, node, item, changed) for item in group.items]
     items: list[Value] = []
-    for number, item in enumerate(group.items):
+    for number, item in enumerate(ready):
+        part = f"{local}[{number}]"
         if isinstance(item, ArrayRef | Path | Object):
             items.append(item)
         elif isinstance(item, Group):
-            items.append(_held_group(f, node, f"{local}[{number}]", item))
+            items.append(_held_group(f, node, part, item))
         else:
-            value = expressions.number_of(f, node, item)  # type: ignore[arg-type]
-            items.append(f.assign(node, f.name(f"{local}[{number}]"), value))
+            items.append(f.assign(node, f.name(part), expressions.number_of(f, node, item)))
     return Group(tuple(items))
 
 
@@ -162,9 +164,12 @@ def _give_each(f: Frame, node: ast.stmt, target: ast.Tuple | ast.List, result: V
 
 
 def _safe(f: Frame, node: ast.stmt, item: Value, changed: set[str]) -> Value:
-    if isinstance(item, ArrayRef | Group | Path | Object | Clash):
+    """A value that assignments to those variables leave as it is; an item of a tuple goes by the tuple's name."""
+    if isinstance(item, Group):
+        return Group(tuple(_safe(f, node, part, changed) for part in item.items))
+    if isinstance(item, ArrayRef | Path | Object | Clash):
         return item
-    reads = {part.name for part in subexpressions(item) if isinstance(part, Var)}
+    reads = {part.name.partition("[")[0] for part in subexpressions(item) if isinstance(part, Var)}
     return f.assign(node, f.temporary(), item) if reads & changed else item
 
 
