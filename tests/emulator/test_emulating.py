@@ -97,6 +97,6 @@ def test_one_block_stands_for_its_class():
     fault = Fault(OUT_OF_BOUNDS, "a", (9,), Place("k.py", 3), count=2)
     once = Outcome({key: Tally(1, 2, 3, 4, 5, 6)}, (fault,), 1)
     assert scaled(Tally(1, 2, 3, 4, 5, 6), 3) == Tally(3, 6, 9, 12, 15, 18)
-    both = together([times(once, 3), times(once, 2)], ("a note",))
+    both = together([times(once, 3), times(once, 2)])
     assert both.tallies == {key: Tally(5, 10, 15, 20, 25, 30)}
-    assert (both.faults[0].count, both.blocks, both.notes) == (10, 5, ("a note",))
+    assert (both.faults[0].count, both.blocks) == (10, 5)

@@ -5,8 +5,8 @@ import pytest
 
 from emulator.hand_made import RACE, SAME, at, emulation, racy
 from gemmlab.emulator.tallies import BLOCK_RACE, OUT_OF_BOUNDS, UNWRITTEN, Fault
-from gemmlab.record import ThreadPlace
-from gemmlab.report import fault_words, terminal
+from gemmlab.record import ScheduleSection, ThreadPlace
+from gemmlab.report import fault_words, html, terminal
 from gemmlab.report.emulation_hints import hints
 from report.records import wrong
 
@@ -99,5 +99,25 @@ def test_a_verdict_is_told_with_the_faults():
 
 def test_the_schedule_and_the_proof_are_told():
     text = words(told(racy()))
-    assert "reverse: 63 wrong elements, off by up to 1.50, the worst found" in text
+    assert "reverse: 63 wrong elements, largest error 1.50, the worst found" in text
     assert "What this run proves A race was found." in text
+
+
+def test_a_page_tells_what_the_terminal_tells():
+    page = words(html(msgspec.structs.replace(racy().to_record(), verdict=wrong().verdict)))
+    assert "<title>tiled run access by access</title>" in page
+    assert "race in shared memory on sA[0, 3], 512 times" in page
+    assert "thread (3, 0) of block (0, 0) writes it at line 10 while thread (0, 1) reads it at line 14" in page
+    assert "s += sA[y, i] * sB[i, x]" in page
+    assert "reverse: 63 wrong elements" in page
+    assert "Is the result right" in page
+    assert "emulation.global_load.sectors" in page
+
+
+def test_many_orders_are_cut_the_worst_shown():
+    tried = [ScheduleSection(name=f"random:seed={i}", wrong_elements=i, max_error=1.0, worst=i == 8) for i in range(9)]
+    text = words(told(emulation(schedules=tuple(tried))))
+    assert (
+        "random:seed=8: 8 wrong elements, largest error 1.00, the worst found random:seed=0: 0 wrong elements" in text
+    )
+    assert "and 3 more" in text

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,7 @@ SOURCE = (
     "..., or one of its broken twins, such as tiled_without_first_barrier.",
 )
 FILLS = ("zero", "nan")
+FILES = ("html", "witness", "trace")
 
 
 def help_text(about: str) -> str:
@@ -60,14 +63,21 @@ def check(given: dict[str, Any]) -> None:
                 raise GemmlabError(f"--{name} needs values, and --no-values computes none", "leave one of them out")
     if "witness" in given and "schedule" not in given:
         raise GemmlabError("--witness writes what a search found, and there is none", "--schedule worst")
-    files = {f"--{name}": given[name] for name in ("witness", "trace") if name in given}
-    if files:
-        from gemmlab.report import destination
+    check_files({f"--{name}": given[name] for name in FILES if name in given})
 
-        for path in files.values():
-            destination(path)
-        if len({os.path.realpath(path) for path in files.values()}) < len(files):
-            raise GemmlabError(f"{' and '.join(files)} would write the same file", "give each its own")
+
+def check_files(files: dict[str, str]) -> None:
+    """Raise GemmlabError where a flag's file cannot be written, or two are the same."""
+    if not files:
+        return
+    from gemmlab.report import destination
+
+    for flag, path in files.items():
+        if path in ("", "-"):
+            raise GemmlabError(f"{flag} `{path}` is not a file", "name one")
+        destination(path)
+    if len({os.path.realpath(path) for path in files.values()}) < len(files):
+        raise GemmlabError(f"{' and '.join(files)} would write the same file", "give each its own")
 
 
 def emulated(kernel: str, given: dict[str, Any]) -> tuple[Record, Emulation]:
@@ -109,10 +119,32 @@ def asked_of(kernel: str, given: dict[str, Any]) -> Asked:
 
 def deliver(record: Record, emulation: Emulation, given: dict[str, Any]) -> None:
     """Write the files that were asked for, then print; raises GemmlabError where a file cannot be written."""
+    files: dict[str, str] = {}
+    if "html" in given:
+        from gemmlab.report import html
+
+        files[given["html"]] = html(record)
+    if "witness" in given:
+        files[given["witness"]] = witness_text(emulation)
     if "json" in given:
         text = record.to_json() + "\n"
     else:
         from gemmlab.report import terminal
 
         text = terminal(record, width=given.get("width")) + "\n"
+    if files:
+        from gemmlab.report import write_file
+
+        for path, content in files.items():
+            write_file(path, content)
+            print(f"wrote {path}", file=sys.stderr)
     emit(text, for_programs="json" in given)
+
+
+def witness_text(emulation: Emulation) -> str:
+    """The order of threads that did most harm, as --schedule witness:FILE reads it; raises GemmlabError."""
+    if emulation.witness is None:
+        raise GemmlabError(
+            "there is no witness: no order of threads that was tried gives a wrong element", "no --witness"
+        )
+    return json.dumps(emulation.witness.to_json()) + "\n"

@@ -69,9 +69,15 @@ RUNNING = Section(
         Flag("witness", "Write the worst order that was found, to be run again by --schedule witness:FILE.", "FILE"),
         Flag("no_values", "Count accesses alone; needs no memory for arrays and no time for huge grids."),
         Flag("fill", "What shared and local memory hold at first: zero (default) or nan.", "NAME"),
-        Flag("step_limit", "Rounds of all loops in one block before a kernel counts as endless (reference: steps).", "N", size),
+        Flag(
+            "step_limit",
+            "Rounds of all loops in one block before a kernel counts as endless (reference: steps).",
+            "N",
+            size,
+        ),
         Flag("engine", "compiled (default), or reference: the plain interpreter that it is compared with.", "NAME"),
         Flag("threads", "CPU threads; default all.", "N", size),
+        Flag("all_shapes", "Try to prove it for all shapes, with z3: pip install 'gemmlab[proof]'."),
         Flag("no_proof", "Leave out what the run proves."),
     ),
 )
@@ -80,6 +86,7 @@ OUTPUT = Section(
     "The report; without any of these, text",
     (
         JSON,
+        Flag("html", "Write a page that needs nothing else.", "FILE"),
         Flag("trace", "Write who read and wrote what in one block, step by step, as JSON.", "FILE.json"),
         WIDTH,
     ),
@@ -95,4 +102,5 @@ OPTIONS = {
     "step_limit": "step_limit",
     "threads": "threads",
     "engine": "engine",
+    "all_shapes": "all_shapes",
 }

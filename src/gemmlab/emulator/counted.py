@@ -52,8 +52,7 @@ def by_class(
         once = run(program, launch, values=False, blocks=[int(block)], threads=1, step_limit=step_limit)
         parts.append(times(once, int(size)))
     blocks = BlocksSection(total=launch.blocks, run=len(parts), how=found.why)
-    note = "races between blocks are looked for where every block is run, not where one stands for others"
-    return together(parts, (note,) * (len(parts) < launch.blocks)), blocks
+    return together(parts), blocks
 
 
 def interpreted(
@@ -95,7 +94,7 @@ def scaled(tally: Tally, size: int) -> Tally:
     )
 
 
-def together(parts: Iterable[Outcome], notes: tuple[str, ...]) -> Outcome:
+def together(parts: Iterable[Outcome]) -> Outcome:
     """Counts of several parts added up, faults of a kind between two lines put together."""
     rows: dict[Key, Tally] = {}
     faults: dict[tuple[object, ...], Fault] = {}
@@ -110,4 +109,4 @@ def together(parts: Iterable[Outcome], notes: tuple[str, ...]) -> Outcome:
             faults.setdefault(what, fault)
             counts[what] += fault.count
     found = tuple(replace(fault, count=counts[what]) for what, fault in faults.items())
-    return Outcome(rows, found, blocks, notes)
+    return Outcome(rows, found, blocks)

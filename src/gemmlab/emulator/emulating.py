@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from gemmlab.chips import Chip
@@ -33,6 +34,7 @@ def emulate(
     step_limit: int | None = None,
     threads: int | None = None,
     prove: bool = True,
+    all_shapes: bool = False,
     chip: str | Chip | None = None,
     judge: Judge | None = None,
     engine: str = "compiled",
@@ -47,7 +49,9 @@ def emulate(
     A race starts a bounded search for the order of threads that does most harm; `schedule` names one to run, or
     `worst` to search longer. `judge` says of the arrays, by parameter, how many elements are wrong and by how much;
     without it they are compared with those of the run in lockstep. `chip` bounds threads and shared memory. `engine` is
-    `compiled`, or `reference`, the plain interpreter that the compiled one is held against.
+    `compiled`, or `reference`, the plain interpreter that the compiled one is held against; it searches no orders.
+
+    `prove` says what the run proves beyond itself; `all_shapes` has z3 (the extra `proof`) try all shapes too.
 
     Raises GemmlabError for what is not in the dialect, what no GPU would launch, and a kernel that does not end.
     """
@@ -60,13 +64,14 @@ def emulate(
         raise GemmlabError(f"schedule {schedule!r} needs values", "values=True")
     timings = Timings(program, launch, schedule, judge, step_limit) if values else None
     outcome, blocks = counted(kernel, program, launch, values, threads, step_limit, named, engine)
-    tried = timings.tried(outcome) if timings else ()
+    tried = timings.tried(outcome, search=engine == "compiled") if timings else ()
+    proof = proven(program, launch, outcome, ran=blocks.run, all_shapes=all_shapes) if prove else None
     return Emulation(
         launched=launched(program, launch, values),
-        outcome=outcome,
+        outcome=replace(outcome, notes=outcome.notes + (timings.notes if timings else ())),
         blocks=blocks,
         schedules=tried,
-        proof=proven(program, launch, outcome) if prove else None,
+        proof=proof,
         witness=timings.witness if timings else None,
         program=program,
     )

@@ -32,7 +32,9 @@ def kernel_from(place: str) -> Any:
             raise unknown_name(f"kernel in {path}", name, found)
         raise GemmlabError(f"{path} has no `{name}`", f"kernels in it: {names}")
     if python_function(kernel) is None:
-        raise GemmlabError(f"`{name}` of {path} is no kernel, but of type {type(kernel).__name__}", f"kernels in it: {names}")
+        raise GemmlabError(
+            f"`{name}` of {path} is no kernel, but of type {type(kernel).__name__}", f"kernels in it: {names}"
+        )
     return kernel
 
 

@@ -97,7 +97,7 @@ class ScheduleSection(Section, frozen=True, kw_only=True):
 
     name: str  #: of the order, as --schedule takes it
     wrong_elements: int  #: of the outputs, against what they ought to be
-    max_error: float | None  #: the largest finite error; null where none is
+    max_error: float | None  #: the largest, of a multiplication over |A||B|; null where not finite
     against: str = ""  #: what the outputs were compared with
     worst: bool = False  #: the one that does most harm of those tried
     witness: bool = False  #: it can be written to a file and run again

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gemmlab.record import EmulationSection, Record
+from gemmlab.record import EmulationSection, Record, ScheduleSection
 from gemmlab.report import correctness as checks
 from gemmlab.report import fault_words
 from gemmlab.report.canvas import Canvas
@@ -12,6 +12,7 @@ from gemmlab.report.words import amount, clean, percent, plain, several
 
 KIND = "emulated"
 MOST_FAULTS = 8
+MOST_TRIED = 6
 LABEL = 13  # where the text behind a label begins
 
 
@@ -42,21 +43,29 @@ def titled(title: str, lines: list[str], canvas: Canvas, kind: str = "") -> list
 
 def heading(record: Record, emulation: EmulationSection, canvas: Canvas) -> list[str]:
     """The kernel, the launch, how blocks were counted; then what was found in one line."""
+    lines = canvas.wrap(title(record, emulation), style="strong", hang=2)
+    for said in setting(record, emulation):
+        lines += canvas.wrap(said, 2, hang=2)
+    return [*lines, "", *canvas.wrap(found(record, emulation), style="bound", hang=2)]
+
+
+def title(record: Record, emulation: EmulationSection) -> str:
+    """The kernel, its file, and the shape of a multiplication."""
     problem = record.problem
     shape = f", {problem.m} x {problem.n} x {problem.k}" if problem else ""
+    return f"{clean(emulation.kernel)} of {clean(emulation.file)}{shape}"
+
+
+def setting(record: Record, emulation: EmulationSection) -> list[str]:
+    """The launch, its arguments, the chip whose limits hold, and how blocks were counted."""
     blocks, threads = sides(emulation.grid), sides(emulation.block)
     shared = f", {emulation.shared_bytes:,} bytes of shared memory each" if emulation.shared_bytes else ""
     given = ", ".join(
         f"{clean(each.name)} {each.type}" + (f"[{', '.join(map(str, each.shape))}]" if each.shape is not None else "")
         for each in emulation.arguments
     )
-    lines = canvas.wrap(f"{clean(emulation.kernel)} of {clean(emulation.file)}{shape}", style="strong", hang=2)
-    lines += canvas.wrap(f"{blocks} blocks of {threads} threads{shared}", 2, hang=2)
-    lines += canvas.wrap(given, 2, hang=2)
-    if chip := record.chip:
-        lines += canvas.wrap(f"within the limits of {clean(chip.name)}", 2, hang=2)
-    lines += canvas.wrap(counted_how(emulation), 2, hang=2)
-    return [*lines, "", *canvas.wrap(found(record, emulation), style="bound", hang=2)]
+    chip = [f"within the limits of {clean(record.chip.name)}"] if record.chip else []
+    return [f"{blocks} blocks of {threads} threads{shared}", given, *chip, counted_how(emulation)]
 
 
 def sides(given: tuple[int, int, int]) -> str:
@@ -81,6 +90,11 @@ def found(record: Record, emulation: EmulationSection) -> str:
 
 def work(emulation: EmulationSection, canvas: Canvas) -> list[str]:
     """Arithmetic, branches and barriers."""
+    return [line for name, text in work_rows(emulation) for line in labelled(name, text, canvas)]
+
+
+def work_rows(emulation: EmulationSection) -> list[tuple[str, str]]:
+    """Arithmetic, branches and barriers, each under its name."""
     fused = f", {percent(2 * emulation.fma / emulation.flop)} of it in {emulation.fma:,} fma" if emulation.fma else ""
     rows = [("work", f"{amount(emulation.flop, 'FLOP')}{fused}")]
     moved = emulation.global_load.bytes + emulation.global_store.bytes + 2 * emulation.global_atomic.bytes
@@ -90,7 +104,7 @@ def work(emulation: EmulationSection, canvas: Canvas) -> list[str]:
         rows.append(("branches", f"{emulation.branches:,} by warps, {emulation.divergent_branches:,} divergent"))
     if emulation.barrier_waits:
         rows.append(("barriers", f"{emulation.barrier_waits:,} waits by warps"))
-    return [line for name, text in rows for line in labelled(name, text, canvas)]
+    return rows
 
 
 def labelled(name: str, text: str, canvas: Canvas) -> list[str]:
@@ -112,13 +126,24 @@ def faults(emulation: EmulationSection, canvas: Canvas) -> list[str]:
 
 def schedules(emulation: EmulationSection, canvas: Canvas) -> list[str]:
     """Each order of threads that was tried, and what it did to the result."""
-    lines: list[str] = []
-    for tried in emulation.schedules:
-        off = f", off by up to {plain(tried.max_error)}" if tried.max_error else ""
-        worst = ", the worst found" if tried.worst else ""
-        lines += canvas.wrap(f"{clean(tried.name)}: {several(tried.wrong_elements, 'wrong element')}{off}{worst}", 2)
+    shown = tried_texts(emulation)
+    lines = [line for text in shown for line in canvas.wrap(text, 2, hang=2)]
     against = dict.fromkeys(tried.against for tried in emulation.schedules if tried.against)
     return lines + [line for text in against for line in canvas.wrap(f"compared with {clean(text)}", 2, "dim")]
+
+
+def tried_texts(emulation: EmulationSection) -> list[str]:
+    """Orders of threads that were run, the worst first, and how many more there are."""
+    order = sorted(emulation.schedules, key=lambda tried: not tried.worst)
+    more = len(order) - MOST_TRIED
+    return [tried_text(tried) for tried in order[:MOST_TRIED]] + [f"and {more} more, which --json lists"] * (more > 0)
+
+
+def tried_text(tried: ScheduleSection) -> str:
+    """One order of threads, and what it did to the result."""
+    off = f", largest error {plain(tried.max_error)}" if tried.max_error else ""
+    worst = ", the worst found" if tried.worst else ""
+    return f"{clean(tried.name)}: {several(tried.wrong_elements, 'wrong element')}{off}{worst}"
 
 
 def proof(emulation: EmulationSection, canvas: Canvas) -> list[str]:
@@ -131,7 +156,11 @@ def proof(emulation: EmulationSection, canvas: Canvas) -> list[str]:
     return lines
 
 
+def remarks(emulation: EmulationSection) -> list[str]:
+    """Findings about speed, then what else the run has to say."""
+    return [*hints(emulation), *(clean(note) for note in emulation.notes)]
+
+
 def hint_lines(emulation: EmulationSection, canvas: Canvas) -> list[str]:
     """Findings about speed, then what else the run has to say."""
-    said = [*hints(emulation), *(clean(note) for note in emulation.notes)]
-    return [line for text in said for line in canvas.wrap(f"- {text}", 2, hang=2)]
+    return [line for text in remarks(emulation) for line in canvas.wrap(f"- {text}", 2, hang=2)]

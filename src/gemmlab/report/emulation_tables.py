@@ -11,6 +11,8 @@ from gemmlab.report.words import amount, clean, several
 
 MOST_LINES = 8
 COUNT = 14  #: columns of a count
+MEMORY_HEADS = ("elements", "bytes", "requests", "a request")
+ARRAY_HEADS = ("elements", "requests", "sectors", "wavefronts", "conflicts")
 
 
 class Row(NamedTuple):
@@ -22,14 +24,18 @@ class Row(NamedTuple):
 
 def by_memory(emulation: EmulationSection, canvas: Canvas) -> list[str]:
     """Elements, bytes, warps' requests, and pieces of memory a request, of each memory and kind that is used."""
-    heads = ("elements", "bytes", "requests", "a request")
+    return table(MEMORY_HEADS, memory_rows(emulation), canvas)
+
+
+def memory_rows(emulation: EmulationSection) -> list[Row]:
+    """A row of each memory and kind that is used, in MEMORY_HEADS."""
     rows = []
     for memory in ("global", "shared", "local"):
         for kind in ("load", "store", "atomic"):
             counts = getattr(emulation, f"{memory}_{kind}", None)
             if counts is not None and counts.elements:
                 rows.append(Row(f"{memory} {kind}", memory_cells(counts)))
-    return table("", heads, rows, canvas)
+    return rows
 
 
 def memory_cells(counts: GlobalAccess | SharedAccess | LocalAccess) -> tuple[str, ...]:
@@ -45,15 +51,18 @@ def memory_cells(counts: GlobalAccess | SharedAccess | LocalAccess) -> tuple[str
 
 def by_array(emulation: EmulationSection, canvas: Canvas) -> list[str]:
     """Elements, requests, pieces and conflicts of each array and kind that is used."""
+    return table(ARRAY_HEADS, array_rows(emulation), canvas)
+
+
+def array_rows(emulation: EmulationSection) -> list[Row]:
+    """A row of each array and kind that is used, in ARRAY_HEADS."""
     found = [
         access
         for counts in emulation.arrays.values()
         for access in (counts.load, counts.store, counts.atomic)
         if access.elements
     ]
-    heads = ("elements", "requests", "sectors", "wavefronts", "conflicts")
-    rows = [Row(f"{clean(each.array)} {each.kind}", access_cells(each)) for each in found]
-    return table("", heads, rows, canvas)
+    return [Row(f"{clean(each.array)} {each.kind}", access_cells(each)) for each in found]
 
 
 def access_cells(access: Access) -> tuple[str, ...]:
@@ -70,7 +79,7 @@ def access_cells(access: Access) -> tuple[str, ...]:
 
 def by_line(emulation: EmulationSection, canvas: Canvas) -> list[str]:
     """The lines with most pieces of memory: their text, and each of their accesses below."""
-    busy = sorted((row for row in emulation.lines if row.accesses), key=weight, reverse=True)
+    busy = busiest(emulation)
     lines: list[str] = []
     for row in busy[:MOST_LINES]:
         where = str(row.line) if row.file == emulation.file else f"{clean(row.file)}:{row.line}"
@@ -81,6 +90,11 @@ def by_line(emulation: EmulationSection, canvas: Canvas) -> list[str]:
     if len(busy) > MOST_LINES:
         lines += canvas.wrap(f"and {len(busy) - MOST_LINES} more lines, which --json lists", 2, "dim")
     return lines
+
+
+def busiest(emulation: EmulationSection) -> list[LineCounts]:
+    """The lines that touch memory, those that ask most of it first."""
+    return sorted((row for row in emulation.lines if row.accesses), key=weight, reverse=True)
 
 
 def weight(row: LineCounts) -> tuple[int, int]:
@@ -118,7 +132,7 @@ def number(count: int) -> str:
     return text if len(text) <= COUNT else amount(count, "").rstrip()
 
 
-def table(first: str, heads: Sequence[str], rows: Sequence[Row], canvas: Canvas) -> list[str]:
+def table(heads: Sequence[str], rows: Sequence[Row], canvas: Canvas) -> list[str]:
     """Rows in columns, numbers to the right; each row stacked where that is too wide."""
     if not rows:
         return []
@@ -127,7 +141,7 @@ def table(first: str, heads: Sequence[str], rows: Sequence[Row], canvas: Canvas)
     if 2 + label + sum(widths) + 2 * len(widths) > canvas.width:
         return stacked(heads, rows, canvas)
     titles = "".join(f"  {head:>{width}}" for head, width in zip(heads, widths, strict=True))
-    lines = [canvas.paint(f"  {first:<{label}}{titles}", "dim")]
+    lines = [canvas.paint(f"  {'':<{label}}{titles}", "dim")]
     for row in rows:
         name = canvas.fit(row.name)
         numbers = "".join(f"  {text:>{width}}" for text, width in zip(row.cells, widths, strict=True))

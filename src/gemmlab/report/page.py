@@ -17,6 +17,7 @@ from gemmlab.report.sweep_story import COLUMNS, NOTE, Sweep, heading
 from gemmlab.report.words import KINDS, amount, clean, plain, several, speedup
 
 WIDE, PHONE = 560.0, 340.0
+MOVES = "what it moves and what bounds it"
 TOLD = 24  # records of a sweep that are told in full; each takes about 40 kB
 
 #: the space between a number and its unit
@@ -32,16 +33,23 @@ def html(records: Record | Iterable[Record], shapes: Sequence[Shape] = ()) -> st
     are what the records are of, in the same order, where they have names or occur several times.
     """
     told = [records] if isinstance(records, Record) else list(records)
-    heading = story.title(told[0]) if len(told) == 1 else several(len(told), "multiplication")
+    heading = subject(told[0]) if len(told) == 1 else f"{several(len(told), 'multiplication')}: {MOVES}"
     body = [article(record, index) for index, record in enumerate(told[:TOLD], 1)]
     head = (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
-        f"<title>{text(heading)}: what it moves and what bounds it</title>\n<style>{page_style()}</style>\n</head>\n"
+        f"<title>{text(heading)}</title>\n<style>{page_style()}</style>\n</head>\n"
     )
     index = index_table(Sweep(told, shapes)) if len(told) != 1 else ""
     return f"{head}<body>\n<main>\n{index}{''.join(body)}{kinds()}</main>\n{data(told)}</body>\n</html>\n"
+
+
+def subject(record: Record) -> str:
+    """What the page of one Record is about."""
+    if record.emulation:
+        return f"{record.emulation.kernel} run access by access"
+    return f"{story.title(record)}: {MOVES}"
 
 
 def text(value: object) -> str:
@@ -56,6 +64,10 @@ def tag(kind: str) -> str:
 
 def article(record: Record, number: int) -> str:
     """One Record's story."""
+    if record.emulation:
+        from gemmlab.report.emulation_page import emulated
+
+        return f'<article id="r{number}">\n{emulated(record, record.emulation, number)}\n</article>\n'
     moves = card("What it moves", fact_table(story.moves(record)), figure(record, "ladder", number))
     beside = (
         card("One program's work", figure(record, "tile", number))

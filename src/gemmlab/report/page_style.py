@@ -32,13 +32,15 @@ td:last-child,th:last-child{padding-right:0}
 tr.bounds td{font-weight:600}
 .why{display:block;color:var(--quiet);font-size:.88rem}
 .tag{font-size:.75rem;font-weight:600;border:1px solid currentColor;border-radius:99px;padding:0 7px;white-space:nowrap}
-.given,.datasheet{color:var(--quiet)}.counted{color:var(--teal)}.predicted{color:var(--ochre)}.measured{color:var(--plum)}.checked{color:var(--ink)}
+.given,.datasheet{color:var(--quiet)}.counted{color:var(--teal)}.emulated{color:var(--teal)}.predicted{color:var(--ochre)}.measured{color:var(--plum)}.checked{color:var(--ink)}
 figure{margin:14px -16px 0}
 figure svg{display:block;width:100%;height:auto;max-width:640px}
 .phone{display:none}
 ol.advice{margin:0;padding-left:1.4em}
 ol.advice li{margin:0 0 .8em;padding-left:.3em}
 .gain{font-weight:600;color:var(--ochre);white-space:nowrap}
+.code td:nth-child(2){font:.84rem/1.5 ui-monospace,Menlo,Consolas,monospace;overflow-wrap:anywhere}
+.load{display:block;height:5px;border-radius:3px;background:var(--ochre)}
 code{font-size:.88em;overflow-wrap:anywhere}
 .scroll{overflow-x:auto}
 .short td,.short th{white-space:nowrap}.short td:last-child{white-space:normal;min-width:17em}
