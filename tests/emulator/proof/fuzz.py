@@ -106,7 +106,7 @@ class Maker:
         with k.repeat(count < self.bound()):
             k.assign(name, count + self.pick(1, 2, 5))
             self.depth += 1
-            self.known.append(count)
+            self.known.append(k.assign(f"{name}_seen", count))
             self.statements(2)
             k.assign(name, binary("max", count, count + 1))
             self.depth -= 1

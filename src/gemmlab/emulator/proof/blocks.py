@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gemmlab.emulator.launch import Launch
-from gemmlab.emulator.program import Line, Program
+from gemmlab.emulator.program import Line, Load, Program
 from gemmlab.emulator.proof.spread import Ints
 from gemmlab.emulator.proof.stepping import Steered, Stepper, Touch
 from gemmlab.emulator.tallies import Outcome
@@ -26,7 +26,7 @@ class Classes:
     """Classes of blocks. A block's number is x + gridDim.x * (y + gridDim.y * z).
 
     `representatives` and `counts` are of each class, its first block and how many blocks it has; `labels` of each
-    block, its class. `touches` are the accesses, by site, over all blocks.
+    block, its class. `touches` are the accesses over all blocks, by the identity of their statements.
     """
 
     representatives: NDArray[np.int64]
@@ -51,6 +51,7 @@ def classes(program: Program, launch: Launch) -> Classes | Brute:
         stepper.run()
     except Steered as found:
         return Brute(f"{found.blame.what} steers threads", found.line)
+    tell_meetings_apart(program, stepper)
     gx, gy, gz = launch.grid
     labels = labelled([stepper.pins.arrays[pin] for pin in sorted(stepper.steering)], (gz, gy, gx))
     count = int(labels.max()) + 1
@@ -60,6 +61,20 @@ def classes(program: Program, launch: Launch) -> Classes | Brute:
     what = "1 class" if count == 1 else f"{count:,} classes"
     why = f"{labels.size:,} blocks in {what}: no branch or address depends on data"
     return Classes(first, sizes, labels, why, stepper.touches)
+
+
+def tell_meetings_apart(program: Program, stepper: Stepper) -> None:
+    """Steer by how far apart accesses to one written array lie in a block, so that races are alike within a class."""
+    groups: dict[str, list[Touch]] = {}
+    for touch in stepper.touches.values():
+        array = program.arrays[touch.statement.array]
+        groups.setdefault(array.base or array.name, []).append(touch)
+    for group in groups.values():
+        if all(isinstance(touch.statement, Load) for touch in group):
+            continue
+        places = [stepper.memory.address(program.arrays[t.statement.array], t.index, t.offset) for t in group]
+        for place in places[1:]:
+            stepper.steering |= stepper.pins.pin(place - places[0])
 
 
 def labelled(pins: Iterable[Ints], shape: tuple[int, int, int]) -> Ints:

@@ -64,24 +64,20 @@ class Memory:
         """Elements along an axis."""
         return self.fixed[Extent(array.name, axis)]
 
-    def demand(
-        self, array: Array, index: tuple[Split, ...], offset: Split, steer: Callable[[Split], None]
-    ) -> Ints | None:
-        """Have `steer` told what decides whether an index wraps or is out of range; where blocks go, in bytes.
-
-        Bytes of global memory are those of a sector, from the block's first; None stands for none at all.
-        """
+    def demand(self, array: Array, index: tuple[Split, ...], offset: Split, steer: Callable[[Split], None]) -> None:
+        """Have `steer` told what decides whether an index wraps or is out of range."""
         steer(offset)
         for axis, x in enumerate(index):
             steer(x)
             extent = self.extent(array, axis)
             for limit in (constant(0), extent, of_parts(-extent.u, negated(extent.rest), extent.pins, extent.blame)):
                 steer(self.pins.compare("lt", x, limit))
-        if self.base(array).space != "global":
-            return None
+
+    def address(self, array: Array, index: tuple[Split, ...], offset: Split) -> Ints:
+        """Bytes that each block's accesses lie past those of the first block."""
         strides = self.strides(array)
-        address = sum((x.u * stride for x, stride in zip(index, strides, strict=True)), ZERO)
-        return (address + offset.u * np.dtype(array.type).itemsize) % SECTOR
+        address: Ints = sum((x.u * stride for x, stride in zip(index, strides, strict=True)), ZERO)
+        return address + offset.u * np.dtype(array.type).itemsize
 
     def strides(self, array: Array) -> tuple[int, ...]:
         """Bytes from one element to the next along each axis."""

@@ -29,7 +29,7 @@ from gemmlab.emulator.program import (
 )
 from gemmlab.emulator.proof.evaluate import floating
 from gemmlab.emulator.proof.joining import Env, merge, refined, rounds_of, settled, widened
-from gemmlab.emulator.proof.memory import Memory
+from gemmlab.emulator.proof.memory import SECTOR, Memory
 from gemmlab.emulator.proof.split import ZERO, Blame, Pins, Split, constant
 from gemmlab.emulator.proof.spread import ANY, between
 
@@ -146,10 +146,13 @@ class Stepper:
         """Memory is read or written: blocks are alike if they go to like places."""
         array = self.program.arrays[statement.array]
         index, offset = tuple(self.value(x, env) for x in statement.index), self.value(array.offset, env)
-        self.touches[statement.site] = Touch(statement, index, offset)
-        phase = self.memory.demand(array, index, offset, self.steer)
-        for part in (phase,) if phase is not None else (*(x.u for x in index), offset.u):
-            self.steering |= self.pins.pin(part)
+        self.touches[id(statement)] = Touch(statement, index, offset)
+        self.memory.demand(array, index, offset, self.steer)
+        if self.memory.base(array).space == "global":
+            self.steering |= self.pins.pin(self.memory.address(array, index, offset) % SECTOR)
+        else:
+            for part in (*index, offset):
+                self.steering |= self.pins.pin(part.u)
         if isinstance(statement, Store):
             return self.kept(array, self.value(statement.value, env), env)
         return env if statement.name is None else {**env, statement.name: self.found(statement, array, env)}
