@@ -99,13 +99,13 @@ class Accesses:
         axes = self.axes(access)
         name, record = self.record(access, axes, values)
         array = e.program.arrays[access.array]
-        straight = self.settle_view(array, name, record) if array.space == "view" else True
+        straight = self.fit_view(array, name, record) if array.space == "view" else True
         how, offset, start = f"how{name}", f"u{name}", f"z{name}"
         if straight and not isinstance(access, p.Atomic):
             self.prepare(axes, name)
             shared = [e.writer.text(axis.shared) if axis.shared is not None else "0" for axis in axes]
             full = "1" if e.active.full == "True" else e.active.full
-            x = ", ".join(f"np.int64({part})" for part in [*shared, *["0"] * (3 - len(shared))])
+            x = ", ".join([*shared, *["0"] * (3 - len(shared))])
             text.put(f"{offset} = reach({name}, {full}, {x})", f"{how} = 0", f"{start} = {e.start(record.lanes)}")
             with text.under(f"if {offset} < 0:"):
                 self.one_by_one(axes, name, record, (how, offset, start))
@@ -113,7 +113,7 @@ class Accesses:
             self.one_by_one(axes, name, record, (how, offset, start))
         return Reached(name, start, offset, how)
 
-    def settle_view(self, array: p.Array, name: str, record: Recorded) -> bool:
+    def fit_view(self, array: p.Array, name: str, record: Recorded) -> bool:
         """Set a view's extent and first element; says whether all threads see the same view."""
         e = self.e
         alike = all(e.found.of(x) for x in (array.offset, *array.extents))
@@ -161,11 +161,10 @@ class Accesses:
         """Addresses of the active threads, each checked."""
         e, text = self.e, self.e.text
         how, offset, start = names
-        with text.under("for t in range(NT):"):
-            for k, axis in enumerate(axes):
-                text.put(f"{e.row(f'J{k}', 'int64')}[t] = {e.writer.text(axis.whole)}")
+        x = ", ".join([*(e.writer.text(axis.whole) for axis in axes), *["0"] * (3 - len(axes))])
         masked = 1 if e.active.mask else 0
-        text.put(f"{how} = address({name}, {e.pointer(e.mask())}, {masked})")
+        text.put("for t in range(NT):", f"    {f'if {e.mask()}[t]: ' if masked else ''}touch({name}, t, {x})")
+        text.put(f"{how} = settle({name}, {e.pointer(e.mask())}, {masked})")
         text.put(f"{offset} = 0; {start} = {e.start(record.each)}")
 
     # --- values and shadows ---

@@ -36,6 +36,8 @@ class Emitter(Steering):
     def __init__(self, program: p.Program, layout: Layout, *, wanted: set[str] | None = None) -> None:
         self.program = replace(program, body=settled(program.body))
         self.layout, self.wanted = layout, wanted
+        self.piece: int | None = None
+        self.same_as: dict[int, int] = {}
         self.found = uniformity(self.program)
         self.writer = Writer(self.found, layout.names, {name: a.prefix for name, a in layout.arrays.items()})
         self.text = Text()
@@ -73,6 +75,11 @@ class Emitter(Steering):
 
     def body(self, body: Sequence[p.Stmt]) -> None:
         """Write statements in order; what follows an exit runs only where somebody is left."""
+        with self.apart():
+            self.ordered(body)
+
+    def ordered(self, body: Sequence[p.Stmt]) -> None:
+        """Write the statements of one body."""
         known = dict(self.at.known)
         bundle: list[p.Stmt] = []
         depth = self.text.depth
@@ -89,6 +96,7 @@ class Emitter(Steering):
             self.statement(statement)
             self.learn(statement)
             if self.may_shrink(statement):
+                self.piece = None
                 self.recount(self.active)
                 if place + 1 < len(body):
                     self.text.put(f"if {self.active.threads} > 0:")
@@ -142,13 +150,17 @@ class Emitter(Steering):
             full = [] if self.active.full == "True" else [self.active.full]
             odd = " | ".join(where[s.site].how for s in reads)
             clean = " and ".join([*full, *([f"({odd}) < 2"] if odd else [])])
-            with self.text.under(f"if {clean}:" if careful else "if True:"), self.text.under("for t in range(NT):"):
+            if careful:
+                self.text.put(f"if {clean}:")
+                self.text.depth += 1
+            with self.text.under("for t in range(NT):"):
                 self.inner(doing, where, careful=False)
             if careful:
+                self.text.depth -= 1
                 with self.text.under("else:"), self.text.under("for t in range(NT):"):
-                    header = f"if {self.mask()}[t]:" if self.active.mask else "if True:"
-                    with self.text.under(header):
-                        self.inner(doing, where, careful=True)
+                    if self.active.mask:
+                        self.text.put(f"if {self.mask()}[t] == 0: continue")
+                    self.inner(doing, where, careful=True)
         self.writer.scalars = set()
         for statement in statements:
             if isinstance(statement, p.Store):

@@ -28,7 +28,7 @@ from gemmlab.emulator.lockstep.runtime.symbols import EXTERNAL
 '''
 PARAMETERS = (
     "which, first, last, gridDim_x, gridDim_y, gridDim_z, blockDim_x, blockDim_y, blockDim_z, tx, ty, tz, C, E, LEFTS, REC, "
-    "E_address, F_address, S_address, records, begin, stop, limit, fill, dynamic"
+    "E_address, F_address, S_address, records, begin, limit, blank, dynamic"
 )
 
 
@@ -41,6 +41,7 @@ class Generated:
     layout: Layout
     rows: dict[str, list[tuple[str, int]]]  #: by numpy type: names and first values of arrays by thread
     records: tuple[Recorded, ...]  #: of accesses
+    same_as: dict[int, int]  #: sites executed whenever another is, which alone is counted
     valued: bool  #: values are worked out and stored
 
 
@@ -62,9 +63,7 @@ def generated(program: p.Program, *, wanted: set[str] | None = None) -> Generate
         "blockIdx_x = block % gridDim_x",
         "blockIdx_y = block // gridDim_x % gridDim_y",
         "blockIdx_z = block // (gridDim_x * gridDim_y)",
-        "E[0] += 1; E[1] = E[0]; E[2] = E[0]; E[3] = 0; E[4] = block",
-        "begin[block] = E[0]",
-        "rounds = 0; stopped = False",
+        "begin_block(E_address, begin, block)",
         *layout.clearing(),
     )
     for name, kind in program.variables.items():
@@ -87,7 +86,6 @@ def generated(program: p.Program, *, wanted: set[str] | None = None) -> Generate
         *(f"{counter} = 0" for counter in emitter.counters.values()),
     )
     out.depth = 1
-    out.put("if stop[0] != 0: last = -1")
     for (site, column), counter in emitter.counters.items():
         out.put(f"C[{site}, {column}] += {counter}")
     out.put("return last")
@@ -103,7 +101,7 @@ def generated(program: p.Program, *, wanted: set[str] | None = None) -> Generate
     symbols = frozenset(name for name in FUNCTIONS if f"{name}(" in body)
     imports = "\n".join(f'{name} = EXTERNAL["{name}"]' for name in sorted(symbols))
     text = IMPORTS.format(name=program.name, symbols=imports) + head + body
-    return Generated(text, symbols, layout, rows, tuple(emitter.access.records), wanted is None)
+    return Generated(text, symbols, layout, rows, tuple(emitter.access.records), emitter.same_as, wanted is None)
 
 
 def by_kind(emitter: Emitter) -> dict[str, list[tuple[str, int]]]:

@@ -110,11 +110,11 @@ class Layout:
         for placed in self.arrays.values():
             prefix = placed.prefix
             names += {
-                "shared": [f"{prefix}_m"],
-                "local": [f"{prefix}_m", f"{prefix}_I"],
+                "shared": [f"{prefix}_m", f"{prefix}_at", f"{prefix}_bytes"],
+                "local": [f"{prefix}_m", f"{prefix}_at", f"{prefix}_bytes", f"{prefix}_I_at"],
                 "dynamic": [f"{prefix}_m"],
             }.get(placed.array.space, [])
-        return [*names, *(["D_m"] if self.dynamic else [])]
+        return [*names, *(["D_at"] if self.dynamic else [])]
 
     @property
     def dynamic(self) -> list[Placed]:
@@ -144,24 +144,14 @@ class Layout:
         return lines
 
     def clearing(self) -> list[str]:
-        """Lines that make shared and local memory as a block finds it."""
+        """Lines that make shared and local memory as a block finds it: zeros, or all ones, a NaN of every float type."""
         lines: list[str] = []
         for placed in self.arrays.values():
             prefix, space = placed.prefix, placed.array.space
             if space in ("shared", "local"):
-                lines += [f"fresh = {filling(placed)}", f"for q in range({prefix}_m.shape[0]): {prefix}_m[q] = fresh"]
+                value = "blank" if "float" in placed.array.type else "0"
+                lines.append(f"fill({prefix}_at, {prefix}_bytes, {value})")
             if space == "local":
-                lines += [f"for q in range({prefix}_I.shape[0]): {prefix}_I[q] = 0"]
-                lines += [f"LEFTS[{placed.number}] = {placed.size} * NT"]
-        if self.dynamic:  # all ones are a NaN of every float type
-            lines += ["byte = np.uint8(255) if fill else np.uint8(0)", "for q in range(D_m.shape[0]): D_m[q] = byte"]
-        return lines
-
-
-def filling(placed: Placed) -> str:
-    """What memory of that type holds before it is written: zeros, or NaN if asked for and there is one."""
-    if placed.array.type == "float16":
-        return "np.uint16(0x7e00) if fill else np.uint16(0)"
-    if "float" in placed.array.type:
-        return f"np.{placed.stored}(np.nan) if fill else np.{placed.stored}(0)"
-    return "False" if placed.array.type == "bool" else f"np.{placed.stored}(0)"
+                lines.append(f"fill({prefix}_I_at, {placed.size} * NT, 0)")
+                lines.append(f"LEFTS[{placed.number}] = {placed.size} * NT")
+        return [*lines, *(["fill(D_at, dynamic, blank)"] if self.dynamic else [])]

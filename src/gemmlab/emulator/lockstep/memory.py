@@ -134,7 +134,7 @@ class State:
             return self.bound.memory[placed.array.name], self.bound.shadows[placed.array.name]
         return self.own.memory[placed.prefix], self.own.shadows.get(self.layout.shadow(placed))
 
-    def arguments(self, stop: Integers, limit: int) -> tuple[Any, ...]:
+    def arguments(self, limit: int) -> tuple[Any, ...]:
         """Everything behind the blocks' numbers, as the generated function takes it."""
         launch = self.launch
         x, y, _ = launch.block
@@ -152,10 +152,9 @@ class State:
             at(self.faults),
             at(self.met),
             at(self.records),
-            self.begin,
-            stop,
+            at(self.begin),
             limit,
-            launch.fill == "nan",
+            255 if launch.fill == "nan" else 0,
             launch.dynamic_shared_bytes,
             *self.bound.arguments,
             *self.own.arguments,
@@ -167,6 +166,8 @@ class State:
     def counted(self) -> Integers:
         """All counters of sites, those that records hold among them."""
         total = self.counters.copy()
+        for site, first in self.made.same_as.items():
+            total[site, :PIECES_COLUMN] = total[first, :PIECES_COLUMN]
         for recorded, r in zip(self.made.records, self.records, strict=False):
             total[recorded.site, PIECES_COLUMN] += r[places.PIECES]
             total[recorded.site, SPLITS_COLUMN] += r[places.SPLITS]
@@ -180,7 +181,7 @@ class Own:
         self.memory: dict[str, NDArray[Any]] = {}
         self.shadows: dict[str, Shadow] = {}
         self.unwritten: dict[str, NDArray[np.uint8]] = {}
-        self.arguments: list[NDArray[Any]] = []
+        self.arguments: list[Any] = []
         room = np.zeros(dynamic_bytes + 16, np.uint8)
         for placed in layout.arrays.values():
             space = placed.array.space
@@ -192,15 +193,17 @@ class Own:
                 self.memory[placed.prefix] = np.zeros(size, placed.stored)
             else:
                 continue
-            self.arguments.append(self.memory[placed.prefix])
+            memory = self.memory[placed.prefix]
+            self.arguments += [memory] if space == "dynamic" else [memory, at(memory), memory.nbytes]
             if space == "local":
                 self.unwritten[placed.prefix] = np.zeros(size, np.uint8)
-                self.arguments.append(self.unwritten[placed.prefix])
+                self.arguments.append(at(self.unwritten[placed.prefix]))
             elif space == "shared":
                 self.shadows[placed.prefix] = words(size, placed.atomics)
         if layout.dynamic:
             self.shadows["D"] = words(dynamic_bytes // layout.granule + 8, any(x.atomics for x in layout.dynamic))
-            self.arguments.append(room)
+            self.arguments.append(at(room))
+            self.room = room  # kept alive
 
 
 def words(size: int, atomics: bool) -> Shadow:

@@ -20,6 +20,7 @@ from gemmlab.emulator.lockstep.layout import Layout
 from gemmlab.emulator.lockstep.memory import State
 from gemmlab.emulator.lockstep.needed import steering_variables
 from gemmlab.emulator.lockstep.outcome import tallies_of
+from gemmlab.emulator.lockstep.runtime.places import ENDLESS, ESTOP, STOPPED
 from gemmlab.emulator.lockstep.runtime.symbols import ready
 from gemmlab.emulator.tallies import Outcome
 from gemmlab.record import GemmlabError
@@ -97,7 +98,7 @@ class Run:
         self.which = np.asarray([] if blocks is None else blocks, np.int64)
         self.total = len(self.which) if blocks is not None else launch.blocks
         self.limit = step_limit or ROUNDS
-        self.stop = np.zeros(1, np.int64)
+        self.states: list[State] = []
         self.next = 0
         self.lock = threading.Lock()
         self.chunk = max(1, min(self.total // 64, 64))
@@ -105,29 +106,23 @@ class Run:
     def on(self, workers: int, outputs: Sequence[str]) -> Findings:
         """Run on that many threads."""
         workers = min(workers, self.total)
-        states = [self.state() for _ in range(workers)]
-        if workers <= 1:
-            for state in states:
-                self.work(state)
-        else:
-            with ThreadPoolExecutor(workers) as pool:
-                futures = [pool.submit(self.work, state) for state in states]
-                try:
-                    for future in futures:
-                        future.result()
-                except BaseException:
-                    self.stop[0] = 1
-                    raise
-        if self.stop[0] == 2:
+        states = self.states = [State(self.program, self.launch, self.made) for _ in range(workers)]
+        # compiled code hears no interrupt: it runs on threads beside the one that does
+        with ThreadPoolExecutor(workers) as pool:
+            futures = [pool.submit(self.work, state) for state in states]
+            try:
+                for future in futures:
+                    future.result()
+            except BaseException:
+                for state in states:
+                    state.epochs[ESTOP] |= STOPPED
+                raise
+        if any(state.epochs[ESTOP] & ENDLESS for state in states):
             raise GemmlabError(
                 f"`{self.program.name}` went {self.limit} rounds of its loops in one block without an end",
                 "a larger step limit (--step-limit), if it does end",
             )
         return Findings.of(states, self.made.layout, self.launch, self.program, outputs)
-
-    def state(self) -> State:
-        """What one worker keeps to itself."""
-        return State(self.program, self.launch, self.made)
 
     def take(self) -> tuple[int, int]:
         """The next blocks for a worker."""
@@ -137,9 +132,12 @@ class Run:
 
     def work(self, state: State) -> None:
         """Run blocks until none are left."""
-        arguments = state.arguments(self.stop, self.limit)
-        while self.stop[0] == 0:
+        arguments = state.arguments(self.limit)
+        while state.epochs[ESTOP] == 0:
             first, last = self.take()
             if first >= last:
                 return
             self.function(self.which, first, last, *arguments)
+            if state.epochs[ESTOP]:
+                for other in self.states:
+                    other.epochs[ESTOP] |= STOPPED

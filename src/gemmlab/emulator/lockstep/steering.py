@@ -20,6 +20,8 @@ class Steering:
     writer: Writer
     text: Text
     at: Surroundings
+    piece: int | None  #: the first site of the piece of text at hand, where it has been counted
+    same_as: dict[int, int]  #: sites executed whenever another is
 
     def number(self) -> int:
         """A number that no other name has."""
@@ -55,10 +57,22 @@ class Steering:
         return self.active.mask or "ONES"
 
     def count_execution(self, site: int, active: Active | None = None) -> None:
-        """One more execution by all that are active."""
+        """One more execution by all that are active; statements of one straight piece of text share their counters."""
+        if active is None and self.piece is not None:
+            self.same_as[site] = self.piece
+            return
         who = active or self.active
         self.count(site, THREADS, who.threads)
         self.count(site, REQUESTS, who.warps)
+        if active is None:
+            self.piece = site
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Statements within are executed by others, or more often, than those around."""
+        piece, self.piece = self.piece, None
+        yield
+        self.piece = piece
 
     def new_active(self) -> Active:
         """A mask of its own, allocated once."""
@@ -139,9 +153,7 @@ class Steering:
 
     def stopping(self) -> None:
         """Leave where the launch is to stop, or the block has run too long."""
-        self.text.put("rounds += 1")
-        with self.text.under("if rounds > limit or stop[0] != 0:"):
-            self.text.put("stop[0] = 2 if rounds > limit else stop[0]", "stopped = True", "break")
+        self.text.put("if tick(E_address, limit): break")
 
     def for_loop(self, statement: p.For) -> None:
         """A for: the same rounds for all where its bounds are, else as many as each thread has."""
@@ -155,12 +167,12 @@ class Steering:
             with self.loop(statement, plain=True):
                 with self.text.under(walk):
                     self.stopping()
-                    self.count_execution(statement.site)
+                    self.count_execution(statement.site, self.active)
                     self.set_round(statement, f"i{number}")
                     self.body(statement.body)
                     self.leave_if_none(statement, outer)
                 with self.text.under("else:"):
-                    self.count_execution(statement.site)
+                    self.count_execution(statement.site, self.active)
             self.pass_stop_on()
             return
         stay, turn = self.new_active(), self.new_active()
@@ -168,14 +180,14 @@ class Steering:
         with self.loop(statement, plain=False), self.region("loop", stay):
             with self.text.under(walk):
                 self.stopping()
-                self.count_execution(statement.site)
+                self.count_execution(statement.site, self.active)
                 self.copy(turn, stay)
                 with self.region("round", turn):
                     self.set_round(statement, f"i{number}")
                     self.body(statement.body)
                 self.recount(stay)
                 self.text.put(f"if {stay.threads} == 0: break")
-            self.count_execution(statement.site)
+            self.count_execution(statement.site, self.active)
         self.pass_stop_on()
 
     def ragged_for(self, statement: p.For) -> None:
@@ -229,7 +241,7 @@ class Steering:
                 self.stopping()
                 self.body(statement.before)
                 self.leave_if_none(statement, outer)
-                self.count_execution(statement.site)
+                self.count_execution(statement.site, self.active)
                 self.text.put(f"if not ({self.writer.text(statement.condition)}): break")
                 self.body(statement.body)
                 self.leave_if_none(statement, outer)
@@ -258,7 +270,7 @@ class Steering:
 
     def pass_stop_on(self) -> None:
         """Leave the loop around too, where this one was stopped."""
-        self.text.put("if stopped: break")
+        self.text.put("if E[5]: break")
 
     # --- exits and barriers ---
 

@@ -1,9 +1,18 @@
-"""Masks of active threads: how many there are, and whether all of a block meet."""
+"""Blocks as they begin and go on, and masks of active threads: how many there are, and whether all of a block meet."""
 
 from __future__ import annotations
 
 from gemmlab.emulator.lockstep.runtime.noting import DIVERGED
-from gemmlab.emulator.lockstep.runtime.places import EBARRIERS, EBLOCK, EFLOOR, ENOW
+from gemmlab.emulator.lockstep.runtime.places import (
+    EBARRIERS,
+    EBLOCK,
+    EFLOOR,
+    ENDLESS,
+    ENOW,
+    EROUNDS,
+    ESTART,
+    ESTOP,
+)
 from gemmlab.emulator.lockstep.runtime.pointers import octets, words
 from gemmlab.emulator.lockstep.runtime.symbols import EXTERNAL
 
@@ -55,3 +64,25 @@ def barrier(mask, masked, threads, site, epochs, faults):  # type: ignore[no-unt
     now[EFLOOR] = now[ENOW]
     now[EBARRIERS] += 1
     return 0
+
+
+def begin_block(epochs, begin, block):  # type: ignore[no-untyped-def]
+    """A block begins: an epoch of its own, no barriers and no rounds so far."""
+    now = words(epochs)
+    now[ENOW] += 1
+    now[EFLOOR] = now[ENOW]
+    now[ESTART] = now[ENOW]
+    now[EBARRIERS] = 0
+    now[EBLOCK] = block
+    now[EROUNDS] = 0
+    words(begin)[block] = now[ENOW]
+    return 0
+
+
+def tick(epochs, limit):  # type: ignore[no-untyped-def]
+    """One more round of a loop; says whether to stop, because somebody asked for it or after too many."""
+    now = words(epochs)
+    now[EROUNDS] += 1
+    if now[EROUNDS] > limit and now[ESTOP] == 0:
+        now[ESTOP] = ENDLESS
+    return now[ESTOP]

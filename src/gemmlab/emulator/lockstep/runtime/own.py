@@ -52,3 +52,11 @@ def local_written(record, offset, how, mask):  # type: ignore[no-untyped-def]
             written[places[t] + offset] = 1
             left[0] -= 1
     return 0
+
+
+def fill(memory, size, value):  # type: ignore[no-untyped-def]
+    """Make all bytes of a piece of memory the same."""
+    room = octets(memory)
+    for i in range(size):
+        room[i] = value
+    return 0

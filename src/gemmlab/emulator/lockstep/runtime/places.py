@@ -1,7 +1,9 @@
 """Places in the numbers that generated code and what it calls share."""
 
-#: of E: this epoch; the first since the block's last barrier; the block's first; barriers so far in it; its number
-ENOW, EFLOOR, ESTART, EBARRIERS, EBLOCK = range(5)
+#: of E: this epoch; the first since the block's last barrier; the block's first; barriers so far in it; its number;
+#: why to stop (STOPPED or ENDLESS); rounds of loops so far in the block
+ENOW, EFLOOR, ESTART, EBARRIERS, EBLOCK, ESTOP, EROUNDS = range(7)
+STOPPED, ENDLESS = 1, 2
 
 #: flags of an access: A is kept; S is kept; owners are kept; values are stored; the array is global
 ATOMICS, WARPS, OWNED, VALUED, GLOBAL = (1 << bit for bit in range(5))
@@ -28,7 +30,19 @@ DIMS, EXTENT, STRIDE, ORIGIN, BYTE0, SHIFT, SPACE, AT_SITE, NT, OWN, SPAN, FLAGS
 )
 LOW, HIGH, BASE, PIECES, SPLITS = 16, 19, 22, 23, 24
 LANES, KEPT, EACH, INDEX, MEMO, MEMO_COUNTS, ROOM = 25, 26, 27, 28, 31, 32, 33
-EPOCHS, FAULTS, WRITTEN, READ, ATOMIC, MET, OWNERS, MEMORY, VALUES, LEFT = 34, 35, 36, 37, 38, 39, 40, 41, 42, 43
+EPOCHS, FAULTS, WRITTEN, READ, ATOMIC, MET, OWNERS, MEMORY, VALUES, LEFT, HOW = (
+    34,
+    35,
+    36,
+    37,
+    38,
+    39,
+    40,
+    41,
+    42,
+    43,
+    44,
+)
 TABLE = 48  #: pieces and conflicts by phase, 32 of them
 RECORD = 96  #: numbers of a record
 

@@ -1,7 +1,8 @@
 """Addresses of one access by all threads of a block, and exact counts of the requests that makes.
 
 An index is a part that threads share plus a part of each thread's own. `prepare` takes the latter once, `reach` adds
-the former and counts by a table; where that cannot be, `address` takes whole indices and counts from the addresses.
+the former and counts by a table; where that cannot be, `touch` takes each
+thread's whole indices, and `settle` counts from the addresses.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from gemmlab.emulator.lockstep.runtime.places import (
     EXTENT,
     FAULTS,
     HIGH,
+    HOW,
     IN_GLOBAL,
     IN_LOCAL,
     IN_SHARED,
@@ -181,37 +183,46 @@ def reach(record, full, x0, x1, x2):  # type: ignore[no-untyped-def]
     return offset
 
 
-def address(record, mask, masked):  # type: ignore[no-untyped-def]
-    """Addresses from whole indices, each checked, and their exact count; says whether some are out of range."""
+def touch(record, t, x0, x1, x2):  # type: ignore[no-untyped-def]
+    """Thread t touches the element of these whole indices, a negative one counted from the end; out of range is -1."""
     r = words(record)
-    m = octets(mask)
-    threads = r[NT]
     each = words(r[EACH])
     dims = r[DIMS]
-    how = SLOW
-    for t in range(threads):
-        each[t] = -1
-        if masked != 0 and m[t] == 0:
-            continue
-        element = r[ORIGIN]
-        inside = True
-        for axis in range(dims):
-            x = words(r[INDEX + axis])[t]
-            if x < 0:
-                x += r[EXTENT + axis]
-            inside = inside and 0 <= x < r[EXTENT + axis]
-            element += x * r[STRIDE + axis]
-        if inside:
-            each[t] = element + (t if r[SPACE] == IN_LOCAL else 0)
-            continue
-        how = ODD
-        i0 = words(r[INDEX])[t]
-        i1 = words(r[INDEX + 1])[t] if dims > 1 else 0
-        i2 = words(r[INDEX + 2])[t] if dims > 2 else 0
+    y0 = x0 + r[EXTENT] if x0 < 0 else x0
+    y1 = x1 + r[EXTENT + 1] if x1 < 0 else x1
+    y2 = x2 + r[EXTENT + 2] if x2 < 0 else x2
+    inside = 0 <= y0 < r[EXTENT]
+    element = r[ORIGIN] + y0 * r[STRIDE]
+    if dims > 1:
+        inside = inside and 0 <= y1 < r[EXTENT + 1]
+        element += y1 * r[STRIDE + 1]
+    if dims > 2:
+        inside = inside and 0 <= y2 < r[EXTENT + 2]
+        element += y2 * r[STRIDE + 2]
+    if r[SPACE] == IN_LOCAL:
+        element += t
+    if not inside:
         now = words(r[EPOCHS])
-        note(r[FAULTS], BOUNDS, r[AT_SITE], -1, 0, t, -1, now[EBARRIERS], now[EBLOCK], 0, 0, i0, i1, i2)
+        note(r[FAULTS], BOUNDS, r[AT_SITE], -1, 0, t, -1, now[EBARRIERS], now[EBLOCK], 0, 0, x0, x1, x2)
+        element = -1
+        r[HOW] = ODD
+    each[t] = element
+    return 0
+
+
+def settle(record, mask, masked):  # type: ignore[no-untyped-def]
+    """Count what the threads of a mask touched one by one; says whether some were out of range."""
+    r = words(record)
+    each = words(r[EACH])
+    if masked != 0:
+        m = octets(mask)
+        for t in range(r[NT]):
+            if m[t] == 0:
+                each[t] = -1
     if r[SPACE] != IN_LOCAL:
-        count_each(r, each, threads)
+        count_each(r, each, r[NT])
+    how = r[HOW] | SLOW
+    r[HOW] = 0
     return how
 
 
