@@ -133,6 +133,45 @@ def shared_patterns() -> dict[str, np.ndarray]:
     return patterns
 
 
+def packed(lane: np.ndarray, bit: int) -> np.ndarray:
+    """Element numbers from 0 up, alike for lanes that only this bit of their numbers tells apart."""
+    return lane % bit + lane // (2 * bit) * bit
+
+
+def wide_patterns() -> dict[str, np.ndarray]:
+    """Patterns of one warp that tell when parts of a warp, at 8 or 16 bytes a lane, are served together."""
+    lane = np.arange(LANES)
+    patterns = {f"lanes {bit} apart alike": packed(lane, bit) for bit in (1, 2, 4, 8, 16)}
+    one, two = packed(lane, 1), packed(lane, 2)
+    patterns |= {
+        "lanes alike by 3": lane // 4 * 2 + (lane % 4 + 1) // 2 % 2,
+        "lanes 1 apart alike but one": np.where(lane == 9, 20, one),
+        "lanes 2 apart alike but one": np.where(lane == 25, 20, two),
+        "lanes 1 apart alike in a half": np.where(lane < 16, one, lane),
+        "lanes 1 apart alike in the other half": np.where(lane < 16, lane, 16 + one),
+        "lanes 1 apart alike, then 2": np.where(lane < 16, one, two),
+        "odd lanes, packed": np.where(lane % 2, one, -1),
+        "even lanes, packed": np.where(lane % 2, -1, one),
+        "every second two lanes": np.where(lane % 4 < 2, two, -1),
+        "first and last of four lanes": np.where((lane % 4 + 1) // 2 % 2, -1, one),
+        "every second four lanes": np.where(lane % 8 < 4, packed(lane, 4), -1),
+        "first and last lane": np.where(lane % 31, -1, lane // 31),
+        "lanes 5 and 17": np.where(lane == 5, 3, np.where(lane == 17, 4, -1)),
+        "lanes 5, 4 and 17, 19": np.where(lane // 2 == 2, lane, np.where((lane == 17) | (lane == 19), lane, -1)),
+    }
+    for seed in range(4):
+        random = steady(24, seed)
+        near, far = random.randint(0, 40, LANES), random.randint(0, 400, LANES)
+        one_of, some = random.randint(0, 2, LANES), random.rand(LANES)
+        patterns[f"random, lanes 1 apart alike {seed}"] = near[lane // 2]
+        patterns[f"random, lanes 2 apart alike {seed}"] = near[two]
+        patterns[f"random, far, lanes 1 apart alike {seed}"] = far[lane // 2]
+        patterns[f"random, one of two lanes {seed}"] = np.where(lane % 2 == one_of[lane // 2], near, -1)
+        patterns[f"random, one of lanes 2 apart {seed}"] = np.where(lane // 2 % 2 == one_of[two], near, -1)
+        patterns[f"random, few lanes {seed}"] = np.where(some < 0.15, near, -1)
+    return patterns
+
+
 # --- cases ---
 
 WIDTHS = {"float32": 1, "float64": 1, "uint8": 1, "float16": 1}  # numba.cuda's types, in the order of their worth
@@ -157,11 +196,13 @@ def pattern_case(
     return Case(name, kernel, (-(-len(pattern) // block),), (block,), pieces, cuda)
 
 
-def shared_cases(kinds: list[tuple[str, str, int, bool]]) -> Iterator[Case]:
+def shared_cases(
+    kinds: list[tuple[str, str, int, bool]], patterns: dict[str, np.ndarray] | None = None
+) -> Iterator[Case]:
     """Shared loads and stores of one warp."""
     for label, kind, parts, cuda in kinds:
         for way in ("load", "store"):
-            for text, pattern in shared_patterns().items():
+            for text, pattern in (patterns or shared_patterns()).items():
                 if kind in NARROW and ("random" in text or "apart alike" in text):
                     continue  # what lanes of one word do is seen in the plain patterns
                 name = f"{'cuda ' * cuda}shared {way}, {label}, {text}"
@@ -270,6 +311,41 @@ def atomic_cases() -> Iterator[Case]:
             yield Case(f"{kernel}, {kind}, {text}", kernel, (1,), (96,), pieces)
 
 
+def one_warp_atomic_cases() -> Iterator[Case]:
+    """Atomics of one warp on some or few places: how lanes of one place, and of one sector or bank, add up."""
+    lane = np.arange(LANES)
+    patterns = {f"warp {warp} of random": steady(32).randint(0, 1024, 96)[warp * 32 :][:32] for warp in range(3)}
+    patterns |= {
+        "two of one place": np.where(lane == 20, 0, 8 * lane),
+        "two of one place, one line": np.where(lane == 20, 0, lane),
+        "two of one place, one beside": np.select([lane == 4, lane == 10, lane == 23], [310, 305, 310], -1),
+        "two of one place, one beside, lines apart": np.select([lane == 10, lane == 23], [33, 128], 32 * lane),
+        "two of one place, neighbours": np.where(lane == 1, 0, 8 * lane),
+        "fours": lane // 4,
+        "modulo 8": lane % 8,
+        "two places of a sector": np.where(lane < 30, 0, 1),
+    }
+    for seed in range(4):
+        for reach in (4, 12, 32, 100, 400):
+            patterns[f"random under {reach}, {seed}"] = steady(33, seed, reach).randint(0, reach, LANES)
+    kernels = [
+        ("atomic_add", "int32", patterns),
+        ("atomic_add", "int64", patterns),
+        ("atomic_add_old", "int32", patterns),
+    ]
+    few = {text: pattern for text, pattern in patterns.items() if " 0" in text or "of one place" in text}
+    kernels += [(f"shared_atomic_{op}", kind, few) for op, kind in
+                (("add", "int32"), ("max", "int32"), ("exch_wide", "int64"), ("add_float", "float32"))]  # fmt: skip
+    for kernel, kind, chosen in kernels:
+        for text, pattern in chosen.items():
+
+            def pieces(kernel: str = kernel, kind: str = kind, pattern: np.ndarray = pattern) -> tuple[Piece, ...]:
+                old = (Piece(np.zeros(LANES, kind)),) if kernel == "atomic_add_old" else ()
+                return Piece(numbers(SLOTS, kind)), Piece(pattern.astype(np.int32)), Piece(np.zeros(SLOTS, kind)), *old
+
+            yield Case(f"one warp, {kernel}, {kind}, {text}", kernel, (1,), (LANES,), pieces)
+
+
 SHAPES = ((256, 256, 256), (100, 70, 33), (64, 64, 64), (129, 65, 31), (1, 7, 5), (33, 257, 100))
 
 
@@ -324,6 +400,8 @@ def cases() -> tuple[Case, ...]:
         *shared_cases([own[0], own[1], wide[3], own[2], own[3]]),
         *global_cases([own[0], own[1], wide[3], own[2], own[3]]),
         *shared_cases([wide[2]]),
+        *shared_cases([own[1], wide[3]], wide_patterns()),
+        *one_warp_atomic_cases(),
     )
     assert len({case.name for case in found}) == len(found)
     return found

@@ -6,7 +6,7 @@ emulator alike; `CUDA` holds twins in CUDA C++, some of them of widths that numb
 """
 
 from numba import cuda
-from numba.types import float16, float32, float64, int32, uint8
+from numba.types import float16, float32, float64, int32, int64, uint8
 
 SLOTS = 1088  # elements of the shared array: the widest pattern reaches 31 * 33
 
@@ -172,29 +172,60 @@ def atomic_cas(values, where, out, old):
         old[t] = cuda.atomic.cas(out, w, 0, values[t])
 
 
-@cuda.jit
-def shared_atomic_add(values, where, out):
-    t = cuda.threadIdx.x
-    slots = cuda.shared.array(SLOTS, int32)
-    for i in range(t, SLOTS, cuda.blockDim.x):
-        slots[i] = values[i]
-    cuda.syncthreads()
-    w = where[t]
-    if w >= 0:
-        out[t] = cuda.atomic.add(slots, w, values[t])
+def shared_add(kind):
+    """Fill shared memory in order, then add to it at `where`."""
+
+    @cuda.jit
+    def kernel(values, where, out):
+        t = cuda.threadIdx.x
+        slots = cuda.shared.array(SLOTS, kind)
+        for i in range(t, SLOTS, cuda.blockDim.x):
+            slots[i] = values[i]
+        cuda.syncthreads()
+        w = where[t]
+        if w >= 0:
+            out[t] = cuda.atomic.add(slots, w, values[t])
+
+    return kernel
 
 
-@cuda.jit
-def shared_atomic_exch(values, where, out):
-    t = cuda.threadIdx.x
-    slots = cuda.shared.array(SLOTS, int32)
-    for i in range(t, SLOTS, cuda.blockDim.x):
-        slots[i] = values[i]
-    cuda.syncthreads()
-    w = where[t]
-    if w >= 0:
-        out[t] = cuda.atomic.exch(slots, w, values[t])
+def shared_max(kind):
+    """The same with the larger of both."""
 
+    @cuda.jit
+    def kernel(values, where, out):
+        t = cuda.threadIdx.x
+        slots = cuda.shared.array(SLOTS, kind)
+        for i in range(t, SLOTS, cuda.blockDim.x):
+            slots[i] = values[i]
+        cuda.syncthreads()
+        w = where[t]
+        if w >= 0:
+            out[t] = cuda.atomic.max(slots, w, values[t])
+
+    return kernel
+
+
+def shared_exch(kind):
+    """The same with an exchange."""
+
+    @cuda.jit
+    def kernel(values, where, out):
+        t = cuda.threadIdx.x
+        slots = cuda.shared.array(SLOTS, kind)
+        for i in range(t, SLOTS, cuda.blockDim.x):
+            slots[i] = values[i]
+        cuda.syncthreads()
+        w = where[t]
+        if w >= 0:
+            out[t] = cuda.atomic.exch(slots, w, values[t])
+
+    return kernel
+
+
+shared_atomic_add, shared_atomic_add_float = shared_add(int32), shared_add(float32)
+shared_atomic_exch, shared_atomic_exch_wide = shared_exch(int32), shared_exch(int64)
+shared_atomic_max = shared_max(int32)
 
 # The same patterns at 4, 8 and 16 bytes, and the tiled kernels whose every shared access is volatile, so that it is
 # made as it stands: without that the compiler merges a thread's loads of consecutive words into one of 16 bytes.

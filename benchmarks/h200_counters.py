@@ -14,6 +14,7 @@ import collections
 import csv
 import ctypes
 import datetime
+import functools
 import importlib.metadata
 import json
 import os
@@ -35,7 +36,7 @@ MEMORY = {
         for way in (*WAYS, "red")
         for what in ("requests", "sectors")
     },
-    **{f"global_{way}_instructions": f"smsp__inst_executed_op_global_{way}.sum" for way in (*WAYS, "red")},
+    **{f"global_{way}_instructions": f"smsp__inst_executed_op_global_{way}.sum" for way in ("ld", "st", "red")},
     **{f"shared_{way}_wavefronts": f"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{way}.sum" for way in WAYS},
     **{f"shared_{way}_conflicts": f"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{way}.sum" for way in WAYS},
     **{f"shared_{way}_instructions": f"smsp__inst_executed_op_shared_{way}.sum" for way in WAYS},
@@ -59,11 +60,11 @@ INSTANCES = {"opcodes": ("--print-metric-instances", "details")}  # an opcode is
 SASS = re.compile(r"\b(LDG|STG|LDS|STS|LDSM|ATOM|ATOMG|ATOMS|RED|REDG|LDL|STL|BAR)((?:\.[A-Z0-9_]+)*)")
 
 
-def chosen(which: str) -> list[counter_cases.Case]:
-    """The cases whose counters of that set are read: arithmetic where a kernel has any."""
-    found = counter_cases.cases()
+def chosen(which: str, known: set[str]) -> list[counter_cases.Case]:
+    """The cases not yet known whose counters of that set are read: arithmetic where a kernel has any."""
+    found = [case for case in counter_cases.cases() if case.name not in known]
     if which == "memory":
-        return list(found)
+        return found
     sums = ("row_sums", "column_sums", "three_point", "multiply", "axpy")
     return [case for case in found if case.product or case.kernel in sums]
 
@@ -71,7 +72,7 @@ def chosen(which: str) -> list[counter_cases.Case]:
 # --- the process under ncu: it launches, and logs what it launched ---
 
 
-def launch_all(which: str, first: int, log: Path, deadline: float) -> None:
+def launch_all(which: str, known: set[str], first: int, log: Path, deadline: float) -> None:
     """Launch the cases from number `first` on, each between the marks that tell ncu to read it."""
     import numpy
 
@@ -83,7 +84,7 @@ def launch_all(which: str, first: int, log: Path, deadline: float) -> None:
     driver = ctypes.CDLL("libcuda.so.1")
     cuda.current_context()
     with log.open("a", buffering=1) as out:
-        for number, case in enumerate(chosen(which)[first:], first):
+        for number, case in enumerate(chosen(which, known)[first:], first):
             if time.time() > deadline:
                 return
             answer: dict[str, Any] = {"number": number, "launched": False}
@@ -152,9 +153,9 @@ def known_metrics() -> set[str]:
     return {line.split()[0] for line in done.stdout.splitlines() if "__" in line.split(" ")[0]}
 
 
-def read(which: str, metrics: dict[str, str], problems: list[str]) -> dict[int, dict[str, Any]]:
+def read(which: str, metrics: dict[str, str], add_to: str, problems: list[str]) -> dict[int, dict[str, Any]]:
     """Counters of each case of a set by its number, as far as time allows; what goes wrong is noted."""
-    total, first, found = len(chosen(which)), 0, {}
+    total, first, found = len(chosen(which, names_in(add_to))), 0, {}
     deadline = time.time() + SECONDS[which]
     while first < total and time.time() < deadline:
         with tempfile.TemporaryDirectory() as folder:
@@ -164,7 +165,7 @@ def read(which: str, metrics: dict[str, str], problems: list[str]) -> dict[int, 
                        "--csv", "--page", "raw", "--print-units", "base", *INSTANCES.get(which, ()),
                        "--log-file", str(table), "--metrics", ",".join(metrics.values()),
                        sys.executable, __file__, "--launch", which, "--first", str(first), "--log", str(log),
-                       "--deadline", str(deadline)]  # fmt: skip
+                       "--deadline", str(deadline), "--add-to", add_to]  # fmt: skip
             try:
                 done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS[which] + 60)
                 said = done.stdout[-1500:] + done.stderr[-1500:]
@@ -196,12 +197,7 @@ def parsed(table: Path, metrics: dict[str, str]) -> tuple[list[dict[str, Any]], 
         return [], words
     head, _, *rows = list(csv.reader(lines))
     column = {name: head.index(metric) for name, metric in metrics.items() if metric in head}
-    sizes = {name: head.index(name) for name in ("Grid Size", "Block Size") if name in head}
-    return [
-        {"metrics": {name: number(row[i]) for name, i in column.items()}}
-        | {name.lower().replace(" ", "_"): [int(x) for x in re.findall(r"\d+", row[i])] for name, i in sizes.items()}
-        for row in rows
-    ], words
+    return [{"metrics": {name: number(row[i]) for name, i in column.items()}} for row in rows], words
 
 
 def number(text: str) -> int | float | str | dict[str, int] | None:
@@ -232,6 +228,7 @@ def described(case: counter_cases.Case) -> dict[str, Any]:
             "block": list(case.block), "arrays": arrays}  # fmt: skip
 
 
+@functools.cache
 def widths_in_machine_code() -> dict[str, dict[str, int]]:
     """How often each memory instruction stands in a rung's machine code: tells what a compiler merged or spilled."""
     import numpy
@@ -284,47 +281,69 @@ def main() -> None:
     """Read each set of counters, then write all rows with the machine and the versions."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", default="benchmarks/results/h200_counters.json")
+    parser.add_argument("--add-to", default="", help="launch only the cases that this record lacks, and write both")
     for name, kind in (("--launch", str), ("--first", int), ("--log", Path), ("--deadline", float)):
         parser.add_argument(name, type=kind, help="only launch the kernels (used under ncu)")
     options = parser.parse_args()
     if options.launch:
-        launch_all(options.launch, options.first, options.log, options.deadline)
+        launch_all(options.launch, names_in(options.add_to), options.first, options.log, options.deadline)
         return
     problems: list[str] = []
     known = known_metrics()
-    rows = {case.name: described(case) | {"metrics": {}} for case in counter_cases.cases()}
+    there = names_in(options.add_to)
+    rows = {case.name: described(case) | {"metrics": {}} for case in chosen("memory", there)}
     for which, metrics in SETS.items():
         absent = [name for name in metrics.values() if name.split(".")[0] not in known]
         if len(absent) * 3 > len(metrics):
             absent = []  # ncu's list is not of this kind of counter: let it say itself what it does not know
         problems += [f"ncu knows no {name} on this chip" for name in absent]
-        names = chosen(which)
+        names = chosen(which, there)
         start = time.time()
-        found = read(which, {key: name for key, name in metrics.items() if name not in absent}, problems)
+        found = read(
+            which, {key: name for key, name in metrics.items() if name not in absent}, options.add_to, problems
+        )
         for place, case in enumerate(names):
             reading = found.get(place, {})
-            rows[case.name]["metrics"] |= reading.pop("metrics", {})
+            if counted := reading.pop("metrics", {}):
+                rows[case.name].setdefault("read", []).append(which)
+                rows[case.name]["metrics"] |= counted
             rows[case.name] |= {key: value for key, value in reading.items() if key != "launched"}
         print(f"{which}: {len(found)} of {len(names)} cases in {time.time() - start:.0f} s", flush=True)
-        write(options.out, rows, problems, {})
-    write(options.out, rows, problems, widths_in_machine_code())
+        write(options.out, rows, problems, options.add_to)
     bad = [row["name"] for row in rows.values() if "error" in row or row.get("right") is False]
     print(f"{len(rows)} rows, failed or wrong: {bad}", *problems, sep="\n")
 
 
-def write(target: str, rows: dict[str, dict[str, Any]], problems: list[str], widths: dict[str, Any]) -> None:
-    """The record as it stands: a row a line."""
+def names_in(record: str) -> set[str]:
+    """Names of the rows of a record; none without one."""
+    return {row["name"] for row in json.loads(Path(record).read_text())["rows"]} if record else set()
+
+
+def write(target: str, rows: dict[str, dict[str, Any]], problems: list[str], add_to: str) -> None:
+    """The record as it stands, a row a line: counters of a set that was read and are not in a row are zero."""
     about = {
         "what": "measured: hardware counters of one launch each, by ncu --clock-control none --cache-control none",
+        "zeros": "a row leaves out counters that are zero; it has those of the sets that it names under `read`",
         **machine(),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "versions": versions(),
-        "metrics": {key: name for metrics in SETS.values() for key, name in metrics.items()},
-        "machine_code": widths,
+        "sets": SETS,
         "problems": problems,
     }
+    before = []
+    if add_to:
+        old = json.loads(Path(add_to).read_text())
+        before = old.pop("rows")
+        about["machine_code"] = old["machine_code"]
+        if unlike := {key: value for key, value in about.items() if key != "problems" and old[key] != value}:
+            about = {**old, "problems": problems, "rows from the end read with": [len(rows), unlike]}
+    else:
+        about["machine_code"] = widths_in_machine_code()
+    new = [
+        row | {"metrics": {key: value for key, value in row["metrics"].items() if value != 0}} for row in rows.values()
+    ]
     text = json.dumps(about, indent=1)[:-2] + ',\n "rows": [\n'
-    text += ",\n".join(json.dumps(row) for row in rows.values()) + "\n ]\n}\n"
+    text += ",\n".join(json.dumps(row) for row in (*before, *new)) + "\n ]\n}\n"
     Path(target).write_text(text)
 
 
