@@ -88,6 +88,8 @@ class State:
         r[places.MET], r[places.OWNERS] = at(self.met), at(self.owners)
         r[places.VALUES] = self.row_at(recorded.values)
         r[places.LEFT] = at(self.left[placed.number :])
+        if placed.array.space == "shared":
+            r[places.SHARED] = at(self.own.known[placed.prefix])
         memory, shadow = self.of(placed)
         r[places.MEMORY] = at(memory)
         if local:
@@ -180,6 +182,7 @@ class Own:
     def __init__(self, layout: Layout, threads: int, dynamic_bytes: int) -> None:
         self.memory: dict[str, NDArray[Any]] = {}
         self.shadows: dict[str, Shadow] = {}
+        self.known: dict[str, Integers] = {}
         self.unwritten: dict[str, NDArray[np.uint8]] = {}
         self.arguments: list[Any] = []
         room = np.zeros(dynamic_bytes + 16, np.uint8)
@@ -200,6 +203,8 @@ class Own:
                 self.arguments.append(at(self.unwritten[placed.prefix]))
             elif space == "shared":
                 self.shadows[placed.prefix] = words(size, placed.atomics)
+                self.known[placed.prefix] = np.zeros(places.SHARED_RECORD, np.int64)
+                self.known[placed.prefix][places.SIZE] = placed.size
         if layout.dynamic:
             self.shadows["D"] = words(dynamic_bytes // layout.granule + 8, any(x.atomics for x in layout.dynamic))
             self.arguments.append(at(room))

@@ -14,35 +14,12 @@ THREAD_MASK = 1023
 SITE_MASK = 2047
 
 # The record of one access: what is fixed for a launch, then what changes, then addresses of arrays.
-DIMS, EXTENT, STRIDE, ORIGIN, BYTE0, SHIFT, SPACE, AT_SITE, NT, OWN, SPAN, FLAGS = (
-    0,
-    1,
-    4,
-    7,
-    8,
-    9,
-    10,
-    11,
-    12,
-    13,
-    14,
-    15,
-)
+DIMS, EXTENT, STRIDE, ORIGIN = 0, 1, 4, 7
+BYTE0, SHIFT, SPACE, AT_SITE, NT, OWN, SPAN, FLAGS = range(8, 16)
 LOW, HIGH, BASE, PIECES, SPLITS = 16, 19, 22, 23, 24
 LANES, KEPT, EACH, INDEX, MEMO, MEMO_COUNTS, ROOM = 25, 26, 27, 28, 31, 32, 33
-EPOCHS, FAULTS, WRITTEN, READ, ATOMIC, MET, OWNERS, MEMORY, VALUES, LEFT, HOW = (
-    34,
-    35,
-    36,
-    37,
-    38,
-    39,
-    40,
-    41,
-    42,
-    43,
-    44,
-)
+EPOCHS, FAULTS, WRITTEN, READ, ATOMIC, MET, OWNERS = range(34, 41)
+MEMORY, VALUES, LEFT, HOW, SHARED = range(41, 46)
 TABLE = 48  #: pieces and conflicts by phase, 32 of them
 RECORD = 96  #: numbers of a record
 
@@ -50,3 +27,9 @@ IN_GLOBAL, IN_SHARED, IN_LOCAL = range(3)  #: of SPACE
 SPLIT = 32  #: pieces below that bit, conflicts above
 
 FAST, SLOW, ODD = 0, 1, 3  #: how an access was reached: by its table; one by one; the same, some out of range
+
+# What is known of a shared array as a whole: its size; the epoch of its last write; elements that this block has not
+# written, and the block that is said of, by its first epoch; reads of this epoch that are not yet marked, then those.
+SIZE, LAST_WRITE, UNWRITTEN, OF_BLOCK, PENDING_EPOCH, PENDING, READS = range(7)
+MOST_PENDING = 500
+SHARED_RECORD = READS + 3 * MOST_PENDING

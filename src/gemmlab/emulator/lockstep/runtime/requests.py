@@ -8,6 +8,7 @@ thread's whole indices, and `settle` counts from the addresses.
 from __future__ import annotations
 
 from gemmlab.emulator.lockstep.runtime.noting import BOUNDS
+from gemmlab.emulator.lockstep.runtime.pending import mark_pending
 from gemmlab.emulator.lockstep.runtime.places import (
     AT_SITE,
     BASE,
@@ -36,6 +37,7 @@ from gemmlab.emulator.lockstep.runtime.places import (
     OWN,
     PIECES,
     ROOM,
+    SHARED,
     SHIFT,
     SLOW,
     SPACE,
@@ -140,6 +142,12 @@ def prepare(record):  # type: ignore[no-untyped-def]
     r[BASE] = base
     if changed == 0 or r[SPACE] == IN_LOCAL:
         return 0
+    if r[SHARED] != 0:  # reads that were put off know these places by their address
+        for t in range(threads):
+            lanes[t], kept[t] = kept[t], lanes[t]
+        mark_pending(r)
+        for t in range(threads):
+            lanes[t], kept[t] = kept[t], lanes[t]
     for t in range(threads):
         kept[t] = lanes[t]
     shift = r[SHIFT]

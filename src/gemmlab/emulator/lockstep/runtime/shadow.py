@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gemmlab.emulator.lockstep.runtime.marks import foreign, marked, met, met_reader_of_old
 from gemmlab.emulator.lockstep.runtime.noting import RACE, UNINITIALISED
+from gemmlab.emulator.lockstep.runtime.pending import all_written, mark_reads, postponed, written_now
 from gemmlab.emulator.lockstep.runtime.places import (
     AT_SITE,
     ATOMIC,
@@ -23,7 +24,7 @@ from gemmlab.emulator.lockstep.runtime.places import (
     NT,
     OWNED,
     READ,
-    SITE,
+    SHARED,
     SPAN,
     THREAD_MASK,
     VALUED,
@@ -51,23 +52,28 @@ def shadow_read(record, offset, how, mask, partly):  # type: ignore[no-untyped-d
     places = words(r[EACH] if how else r[LANES])
     start = now[ESTART] << EPOCH
     if partly == 0 and r[FLAGS] & ~VALUED == 0 and r[SPAN] == 1:  # nearly all reads of shared memory
+        if how == 0 and postponed(r, offset):
+            if all_written(r):
+                return 0
+            least = written[places[0] + offset]
+            for t in range(r[NT]):
+                least = min(least, written[places[t] + offset])
+            if least >= start:
+                return 0
+            for t in range(r[NT]):
+                if written[places[t] + offset] < start:
+                    unwritten(r, places[t] + offset, t)
+            return 0
         here = now[ENOW] << EPOCH
-        mine = here | (r[AT_SITE] << SITE)
         for t in range(r[NT]):
             a = places[t] + offset
             w = written[a]
-            last = read[a]
             if w >= here:
                 if (w & THREAD_MASK) != t or ((w >> FIRST) & THREAD_MASK) != t:
                     met(r, w, a, t, 0, RACE)
             elif w < start:
                 unwritten(r, a, t)
-            other = last & THREAD_MASK
-            if other == t:
-                other = (last >> FIRST) & THREAD_MASK
-            if last < here:
-                other = t
-            read[a] = mine | (other << FIRST) | t
+        mark_reads(read, places, offset, r[NT], now[ENOW], r[AT_SITE])
         return 0
     m = octets(mask)
     atomic = words(r[ATOMIC])
@@ -96,6 +102,8 @@ def shadow_atomic(record, offset, how, mask, partly):  # type: ignore[no-untyped
     atomic = words(r[ATOMIC])
     places = words(r[EACH] if how else r[LANES])
     start = words(r[EPOCHS])[ESTART] << EPOCH
+    if r[SHARED] != 0:
+        written_now(r)
     for t in range(r[NT]):
         if partly != 0 and (m[t] == 0 or places[t] < 0):
             continue

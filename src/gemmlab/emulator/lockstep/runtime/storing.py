@@ -8,17 +8,23 @@ from numba import types
 
 from gemmlab.emulator.lockstep.runtime.marks import foreign, marked, met, met_reader_of_old
 from gemmlab.emulator.lockstep.runtime.noting import RACE, SAME
+from gemmlab.emulator.lockstep.runtime.pending import written_now
 from gemmlab.emulator.lockstep.runtime.places import (
     ATOMIC,
     ATOMICS,
     EACH,
+    EPOCH,
+    EPOCHS,
+    ESTART,
     FLAGS,
     LANES,
     MEMORY,
     NT,
     OWNED,
     READ,
+    SHARED,
     SPAN,
+    UNWRITTEN,
     VALUED,
     VALUES,
     WRITTEN,
@@ -38,6 +44,10 @@ def storing(pointer: Any) -> Any:
         read = words(r[READ])
         atomic = words(r[ATOMIC])
         places = words(r[EACH] if how else r[LANES])
+        start = words(r[EPOCHS])[ESTART] << EPOCH
+        fresh = 0
+        if r[SHARED] != 0:
+            written_now(r)
         for t in range(r[NT]):
             if partly != 0 and (m[t] == 0 or places[t] < 0):
                 continue
@@ -51,9 +61,12 @@ def storing(pointer: Any) -> Any:
                 if r[FLAGS] & OWNED:
                     foreign(r, written[a], a, t)
                     foreign(r, read[a], a, t)
+                fresh += written[a] < start
                 written[a] = marked(r, written[a], t)
             if r[FLAGS] & VALUED:
                 memory[places[t] + offset] = values[t]
+        if r[SHARED] != 0:
+            words(r[SHARED])[UNWRITTEN] -= fresh
         return 0
 
     return shadow_store
