@@ -40,6 +40,14 @@ def off_by_one(a, b, c):
         c[y, x] = s
 
 @cuda.jit
+def nudged(a, b, c):
+    x, y = cuda.grid(2)
+    s = float32(0)
+    for i in range(a.shape[1]):
+        s += a[y, i] * b[i, x]
+    c[y, x] = s * float32(1.0000001)
+
+@cuda.jit
 def biased(a, b, bias, c):
     x, y = cuda.grid(2)
     s = float32(0)
@@ -92,7 +100,7 @@ FILES = {
     "broken.py": "import numba\nx = undefined\n",
     "syntax.py": "def f(:\n",
     "leaving.py": "import sys\nsys.exit(3)\n",
-    "running.py": KERNELS + "\nscale[1, 32](np.zeros(32), 1.0, 32)\n",
+    "running.py": KERNELS + "\nscale[1000, 32](np.zeros(32), 1.0, 32)\n",
     "nothing.py": "x = 1\n",
     "noise.py": "print('imported')\n" + KERNELS,
     "text.npy": "no array",
@@ -322,3 +330,14 @@ def test_is_refused(emulate, words, named, hinted):
     assert "Traceback" not in result.err
     assert not hinted or (hint.startswith("hint: ") and hinted in hint)
     assert sorted(path.name for path in Path().iterdir() if path.name != "__pycache__") == before
+
+
+def test_a_small_multiplication_is_run_on_integers_too(emulate):
+    right = emulate("kernels.py:product --shape 8 8 8 --block 8x8 --json").records[0]
+    assert right.verdict.reference.endswith("a second run, on integers, equal bit for bit")
+    wrong = emulate("kernels.py:off_by_one --shape 8 8 8 --block 8x8 --json").records[0]
+    assert "integers" not in wrong.verdict.reference
+    nudged = emulate("kernels.py:nudged --shape 8 8 8 --block 8x8 --json")
+    assert nudged.status == 1
+    assert nudged.records[0].verdict.bound == 0
+    assert nudged.records[0].verdict.wrong_elements > 0

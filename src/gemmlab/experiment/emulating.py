@@ -86,7 +86,7 @@ def emulate_gemm(problem: Gemm, asked: Asked) -> tuple[Record, Emulation]:
     problem = summed(problem, result)
     verdict = within_rounding(problem, filled)
     if verdict.ok and result.ok and problem.m * problem.n * problem.k <= EXACT_LIMIT:
-        verdict = on_integers(problem, parts, asked, (grid, block), by_name) or verdict
+        verdict = on_integers(problem, parts, asked, (grid, block), by_name, verdict)
     result = result.with_verdict(verdict)
     return record(result, asked, problem), result
 
@@ -115,17 +115,25 @@ def on_integers(
     asked: Asked,
     sides: tuple[Sides, Sides],
     by_name: Mapping[str, Given],
-) -> Verdict | None:
-    """The verdict of a second run on integers if it is not right; None where it is, or where no integers are exact."""
+    before: Verdict,
+) -> Verdict:
+    """The verdict of a second run, on integers, if it is wrong; else the one before, which says that there was one.
+
+    Where no integers make every sum exact, the one before as it is.
+    """
     try:
         filled = operands.filled(problem, parts, seed=asked.seed, exact=True)
     except GemmlabError:
-        return None
+        return before
     options = {name: each for name, each in asked.options.items() if name not in ONCE}
     again = Asked(asked.kernel, chip=asked.chip, options=options | {"prove": False})
     run(again, *sides, filled.values | beside(asked, by_name, problem), (), None)
     verdict = bit_for_bit(problem, filled)
-    return None if verdict.ok else verdict
+    if not verdict.ok:
+        return verdict
+    return msgspec.structs.replace(
+        before, reference=f"{before.reference}; a second run, on integers, equal bit for bit"
+    )
 
 
 def launch(problem: Gemm, asked: Asked) -> tuple[Sides, Sides]:
