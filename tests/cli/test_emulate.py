@@ -341,3 +341,14 @@ def test_a_small_multiplication_is_run_on_integers_too(emulate):
     assert nudged.status == 1
     assert nudged.records[0].verdict.bound == 0
     assert nudged.records[0].verdict.wrong_elements > 0
+
+
+def test_a_trace_is_written(emulate):
+    result = emulate("kernels.py:product --shape 4 4 2 --block 4x4 --trace t.json --json")
+    assert result.status == 0
+    assert result.err == "wrote t.json\n"
+    told = json.loads(Path("t.json").read_text())
+    assert [(step["kind"], step["array"]) for step in told["steps"]] == [("load", "a"), ("load", "b")] * 2 + [
+        ("store", "c")
+    ]
+    assert told["texts"][str(told["steps"][0]["line"])] == "s += a[y, i] * b[i, x]"

@@ -113,7 +113,7 @@ def asked_of(kernel: str, given: dict[str, Any]) -> Asked:
         seed=given.get("seed", 0),
         chip=given.get("chip"),
         values="no_values" not in given,
-        options=options | {"prove": "no_proof" not in given},
+        options=options | {"prove": "no_proof" not in given} | ({"trace": (0, 0, 0)} if "trace" in given else {}),
     )
 
 
@@ -126,6 +126,8 @@ def deliver(record: Record, emulation: Emulation, given: dict[str, Any]) -> None
         files[given["html"]] = html(record)
     if "witness" in given:
         files[given["witness"]] = witness_text(emulation)
+    if emulation.trace is not None:
+        files[given["trace"]] = emulation.trace.to_json() + "\n"
     if "json" in given:
         text = record.to_json() + "\n"
     else:

@@ -87,7 +87,7 @@ OUTPUT = Section(
     (
         JSON,
         Flag("html", "Write a page that needs nothing else.", "FILE"),
-        Flag("trace", "Write who read and wrote what in one block, step by step, as JSON.", "FILE.json"),
+        Flag("trace", "Write who reads and writes what in the first block, step by step, as JSON.", "FILE.json"),
         WIDTH,
     ),
 )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gemmlab.chips import Chip
 from gemmlab.emulator import source
 from gemmlab.emulator.counted import ENGINES, counted
-from gemmlab.emulator.launch import Fill, Launch, launch_of, static_bytes
+from gemmlab.emulator.launch import Fill, Launch, Triple, launch_of, static_bytes
 from gemmlab.emulator.lower import arguments_of, lower
 from gemmlab.emulator.program import Program
 from gemmlab.emulator.results import Emulation, Launched
@@ -17,6 +17,9 @@ from gemmlab.emulator.shown_files import shown_files
 from gemmlab.emulator.timings import Judge, Timings
 from gemmlab.emulator.verdicts import proven
 from gemmlab.record import ArgumentSection, GemmlabError, unknown_name
+
+if TYPE_CHECKING:
+    from gemmlab.emulator.tracing import Trace
 
 Sides = int | Iterable[int]
 
@@ -35,6 +38,7 @@ def emulate(
     threads: int | None = None,
     prove: bool = True,
     all_shapes: bool = False,
+    trace: Triple | None = None,
     chip: str | Chip | None = None,
     judge: Judge | None = None,
     engine: str = "compiled",
@@ -53,6 +57,8 @@ def emulate(
 
     `prove` says what the run proves beyond itself; `all_shapes` has z3 (the extra `proof`) try all shapes too.
 
+    `trace` is a block of which the result's `trace` tells who reads and writes what, step by step.
+
     Raises GemmlabError for what is not in the dialect, what no GPU would launch, and a kernel that does not end.
     """
     read = source.load(kernel)
@@ -63,6 +69,7 @@ def emulate(
     if schedule is not None and not values:
         raise GemmlabError(f"schedule {schedule!r} needs values", "values=True")
     timings = Timings(program, launch, schedule, judge, step_limit) if values else None
+    traced = trace_of(kernel, program, launch, trace, step_limit) if trace is not None else None
     outcome, blocks = counted(kernel, program, launch, values, threads, step_limit, named, engine)
     tried = timings.tried(outcome, search=engine == "compiled") if timings else ()
     proof = proven(program, launch, outcome, ran=blocks.run, all_shapes=all_shapes) if prove else None
@@ -74,7 +81,15 @@ def emulate(
         proof=proof,
         witness=timings.witness if timings else None,
         program=program,
+        trace=traced,
     )
+
+
+def trace_of(kernel: object, program: Program, launch: Launch, block: Triple, step_limit: int | None) -> Trace:
+    """What the threads of one block read and write, before the launch changes its arrays."""
+    from gemmlab.emulator.tracing import trace
+
+    return trace(kernel, program, launch, block, step_limit)
 
 
 def check_engine(engine: str, values: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gemmlab.emulator import summing
 from gemmlab.emulator.program import Program
@@ -25,6 +25,9 @@ from gemmlab.record import (
     SharedAccess,
     Verdict,
 )
+
+if TYPE_CHECKING:
+    from gemmlab.emulator.tracing import Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,7 @@ class Emulation:
     verdict: Verdict | None = None  #: on the result of a multiplication, where one was checked
     witness: Any = None  #: the worst order of threads that was found, which `schedule=` runs again
     program: Program | None = field(default=None, compare=False)  #: the kernel as it was understood
+    trace: Trace | None = field(default=None, compare=False)  #: of one block, where it was asked for
 
     @cached_property
     def lines(self) -> tuple[LineCounts, ...]:

@@ -26,7 +26,7 @@ from gemmlab.record import GemmlabError, Record, Verdict
 from gemmlab.units import ceil_div
 
 EXACT_LIMIT = 1 << 21  #: products up to which a second run, on integers, costs little
-ONCE = ("schedule", "prove", "all_shapes")  #: options that a second run need not follow
+ONCE = ("schedule", "prove", "all_shapes", "trace")  #: options that a second run need not follow
 
 Sides = tuple[int, ...]
 
