@@ -165,6 +165,16 @@ class Kernel:
         body = self.ended()
         self.add(p.While(site, (), condition.node, body))
 
+    @contextmanager
+    def scope(self, label):
+        site = self.site("scope")
+        self.inner()
+        yield
+        self.add(p.Scope(site, label, self.ended()))
+
+    def leave_scope(self, label):
+        self.add(p.Leave(self.site("leave"), label))
+
     def program(self):
         (body,) = self.bodies
         return p.Program(

@@ -42,6 +42,7 @@ class Thread:
         self.program, self.launch, self.block, self.thread = program, launch, block, thread
         self.args = dict(zip((a.name for a in program.arguments), launch.args, strict=True))
         self.variables, self.local, self.rounds, self.done = {}, {}, [], []
+        self.epoch, self.epochs = 0, []
 
     def run(self):
         with suppress(Left):
@@ -90,6 +91,7 @@ class Thread:
 
     def note(self, s, *more):
         self.done.append((s.site, tuple(self.rounds), *more))
+        self.epochs.append(self.epoch)
 
     def step(self, s):
         match s:
@@ -99,6 +101,7 @@ class Thread:
                 self.access(s)
             case p.Barrier():
                 self.note(s, None, None)
+                self.epoch += 1
             case p.If():
                 truth = bool(self.value(s.condition))
                 self.note(s, truth, None)
@@ -108,12 +111,23 @@ class Thread:
                 self.loop(s, iter(range(start, stop, step)))
             case p.While():
                 self.loop(s, None)
+            case p.Scope():
+                depth = len(self.rounds)
+                try:
+                    self.body(s.body)
+                except Left as left:
+                    if not (isinstance(left.statement, p.Leave) and left.statement.label == s.label):
+                        raise
+                    del self.rounds[depth:]
             case _:
                 raise Left(s)
 
     def loop(self, s, numbers):
+        depth = len(self.rounds)
         self.rounds.append(0)
         while True:
+            del self.rounds[depth + 1 :]
+            assert self.rounds[depth] < 10_000
             if numbers is None:
                 truth = bool(self.value(s.condition))
             else:
@@ -132,7 +146,7 @@ class Thread:
                 if not isinstance(left.statement, p.Continue):
                     raise
             self.rounds[-1] += 1
-        self.rounds.pop()
+        del self.rounds[depth:]
 
     def access(self, s):
         array, extents = self.program.arrays[s.array], self.extents(s.array)
@@ -193,3 +207,38 @@ def written_elements(program, launch, number):
             if byte is not None and program.arrays[array].space == "global":
                 (reads if kind == "load" else writes).add((array, what))
     return reads, writes
+
+
+def faults(program, launch):
+    """What goes wrong: indices out of range, threads apart at a barrier, conflicts within blocks and between them."""
+    found, whole = set(), defaultdict(set)
+    bx, by, _ = launch.block
+    for number in range(launch.blocks):
+        block, waits, touched = coordinates(number, launch), set(), defaultdict(set)
+        for t in range(launch.threads):
+            thread = Thread(program, launch, block, (t % bx, t // bx % by, t // (bx * by)))
+            waited = []
+            for (site, rounds, what, byte), epoch in zip(thread.run(), thread.epochs, strict=True):
+                kind, array = program.sites[site].kind, program.sites[site].array
+                if kind == "barrier":
+                    waited.append((site, rounds))
+                if kind not in ("load", "store", "atomic"):
+                    continue
+                if byte is None:
+                    found.add(("bounds", site))
+                    continue
+                space = program.arrays[array].space
+                if space != "local":
+                    touched[array, what, epoch].add((t, kind))
+                if space == "global":
+                    whole[array, what].add((number, kind))
+            waits.add(tuple(waited))
+        if len(waits) > 1:
+            found.add(("barrier", 0))
+        found |= {("race", array) for (array, _, _), who in touched.items() if conflict(who)}
+    return found | {("blocks", array) for (array, _), who in whole.items() if conflict(who)}
+
+
+def conflict(who):
+    """Whether two of those that touch an element conflict."""
+    return any(x[0] != y[0] and {x[1], y[1]} not in ({"load"}, {"atomic"}) for x in who for y in who)

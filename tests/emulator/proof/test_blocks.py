@@ -53,13 +53,13 @@ def test_odd_rows_of_a_misaligned_matrix_lie_otherwise_in_their_sectors():
 def test_random_programs_count_alike_within_classes():
     rng = np.random.default_rng(5)
     merged = 0
-    for _ in range(80):
+    for _ in range(30):
         program, launch = case(rng)
         found = classes(program, launch)
         assert isinstance(found, Classes)
         assert disagreements(program, launch, found) == []
         merged += launch.blocks - found.counts.size
-    assert merged > 200
+    assert merged > 100
 
 
 def test_a_grid_stride_loop_needs_few_classes():

@@ -141,7 +141,7 @@ class Paths:
             case For() | While():
                 return self.loop(statement, mask)
             case Scope():
-                self.scope(statement, mask)
+                return self.scope(statement, mask)
             case _:
                 return self.leave(statement, mask)
         return mask
@@ -158,8 +158,8 @@ class Paths:
                 next(exits for label, exits in reversed(self.scopes) if label == statement.label).append(here)
         return z3.BoolVal(False)
 
-    def scope(self, statement: Scope, mask: Term) -> None:
-        """An inlined function: all its threads meet behind it."""
+    def scope(self, statement: Scope, mask: Term) -> Term:
+        """An inlined function: its threads meet behind it, but for those that left more than it."""
         exits: list[Exit] = []
         self.scopes.append((statement.label, exits))
         end = self.body(statement.body, mask)
@@ -167,6 +167,8 @@ class Paths:
         in_loop = any(isinstance(s, Leave) for loop in walk(statement.body) if isinstance(loop, For | While)
                       for s in walk((loop,)))  # fmt: skip
         self.rejoin(end, exits, vague=in_loop)
+        gone = any(isinstance(s, Return | Break | Continue) for s in walk(statement.body))
+        return any_of(end, *(left.mask for left in exits)) if gone else mask
 
     def rejoin(self, end: Term, exits: list[Exit], vague: bool = False) -> None:
         """Variables and open accesses where threads that went on elsewhere meet those that did not.

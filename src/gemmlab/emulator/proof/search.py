@@ -15,8 +15,6 @@ from gemmlab.emulator.proof.paths import Event, Found, Paths, conflicting
 from gemmlab.emulator.proof.shapes import Shapes
 from gemmlab.emulator.proof.symbols import Symbols, Term
 
-SHORTEST = 50  #: milliseconds that a single question is given at least
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
@@ -72,26 +70,34 @@ def ask(
     answer = z3.unknown
     free = [r for r in relations if not r.fixes]
     for premises in (needed, free, relations):
-        if answer != z3.unsat and premises is not needed and len(premises) <= len(needed):
-            continue
-        solver.set("timeout", max(SHORTEST, int(1000 * (deadline - clock()))))
-        answer = solver.check(*(r.label for r in premises))
+        left = int(1000 * (deadline - clock()))
+        if left <= 0:
+            return z3.unknown, needed
+        solver.set("timeout", left)
+        answer = solver.check(*(r.label for r in {*needed, *premises}))
         if answer == z3.unsat:
-            return answer, needed if premises is needed else fewest(solver, premises, needed)
+            return answer, needed if premises is needed else needed + fewest(solver, premises, needed)
         if answer == z3.unknown:
             break
     return answer, needed
 
 
 def fewest(solver: Any, premises: list[Relation], needed: list[Relation]) -> list[Relation]:
-    """The needed relations and those of a refutation that it cannot do without."""
+    """The further relations that a refutation cannot do without: one where one will do."""
     core = {str(label) for label in solver.unsat_core()}
+
+    def suffice(relations: list[Relation]) -> bool:
+        return bool(solver.check(*(r.label for r in (*needed, *relations))) == z3.unsat)
+
+    alone = next((r for r in premises if r not in needed and suffice([r])), None)
+    if alone is not None:
+        return [alone]
     kept = [r for r in premises if str(r.label) in core and r not in needed]
     for relation in list(kept):
         without = [r for r in kept if r is not relation]
-        if solver.check(*(r.label for r in (*needed, *without))) == z3.unsat:
+        if suffice(without):
             kept = without
-    return needed + kept
+    return kept
 
 
 def sizes_of(program: Program, launch: Launch) -> dict[Expr, tuple[Term, int]]:
@@ -164,10 +170,9 @@ def questions(program: Program, symbols: Symbols, found: Found) -> Iterator[Ques
         absent = z3.Not(z3.substitute(mask, *others))
         yield Question(z3.And(*ranges, *second, mask, absent), f"thread absent from the barrier at {at(program, line)}")
     for event in found.events:
-        if event.token == 0:
-            outside = z3.Or(*(z3.Or(i < 0, i >= n) for i, n in zip(event.index, event.extents, strict=True)))
+        for index, extent in zip(event.index, event.extents, strict=True) if event.token == 0 else ():
             what = f"index of `{event.array}` out of range at {at(program, event.line)}"
-            yield Question(z3.And(*ranges, event.mask, outside), what, threads=1)
+            yield Question(z3.And(*ranges, event.mask, z3.Or(index < 0, index >= extent)), what, threads=1)
     for met in found.meetings:
         both = met_at(met.one, met.other, others)
         yield Question(z3.And(*ranges, *second, apart, met.given, both), race(program, met.one, met.other, "race"))
