@@ -145,15 +145,17 @@ class Blocks:
         if watched:
             number = self.begin()
             self.blocks[-1].site = s.site
-        self.say(*self.places.element(s.array, s.index, self.names))
+        self.say(*self.places.element(s.array, s.index, self.names), "if at >= 0:")
         if watched:
             self.say(*self.places.check(s.array, number, not isinstance(s, p.Load), isinstance(s, p.Atomic)))
         match s:
             case p.Load():
-                value = f"{self.places.read(s.array)} if at >= 0 else {self.places.zero(s.array)}"
-                self.say(f"{self.names.variable(s.name)} = {value}")
+                name = self.names.variable(s.name)
+                self.say(
+                    f"    {name} = {self.places.read(s.array)}", "else:", f"    {name} = {self.places.zero(s.array)}"
+                )
             case p.Store():
-                self.say("if at >= 0:", f"    {self.places.write(s.array, self.of(s.value))}")
+                self.say(f"    {self.places.write(s.array, self.of(s.value))}")
             case p.Atomic():
                 self.atomic(s)
 
@@ -170,8 +172,8 @@ class Blocks:
                 changed = f"({value} if {old} == {self.of(s.compare)} else {old})"
             case _:
                 changed = rounded(kind, binary(p.Binary(kind, s.op, s.value, s.value), old, value))
-        self.say(f"{old} = {self.places.zero(s.array)}", "if at >= 0:", f"    {old} = {self.places.read(s.array)}")
-        self.say(f"    {self.places.write(s.array, changed)}")
+        self.say(f"    {old} = {self.places.read(s.array)}", f"    {self.places.write(s.array, changed)}")
+        self.say("else:", f"    {old} = {self.places.zero(s.array)}")
         if s.name is not None:
             self.say(f"{self.names.variable(s.name)} = {self.converted(s.name, old)}")
 
@@ -182,7 +184,7 @@ class Blocks:
     def barrier(self, s: p.Barrier) -> None:
         """Wait for the block; each thread gets what was made of all predicates."""
         given = f"np.int64({self.of(s.predicate)} != 0)" if s.predicate is not None else "0"
-        self.say(f"threads[GIVEN, t] = {given}", f"threads[KIND, t] = {BARRIERS.index(s.kind)}")
+        self.say(f"wait(threads, t, {given}, {BARRIERS.index(s.kind)}, 0, 0)")
         self.stop(BARRIER)
         if s.name is not None:
             self.say(f"{self.names.variable(s.name)} = {self.converted(s.name, 'threads[GIVEN, t]')}")
@@ -190,20 +192,16 @@ class Blocks:
     def warp_op(self, s: p.WarpOp) -> None:
         """Wait for lanes of the warp, and take what they made together."""
         kind = s.value.type if s.value is not None else "int64"
-        self.say(f"threads[KIND, t] = {WARP_OPS.index(s.kind)}")
         mask = "-1" if s.mask is None else f"np.int64({self.of(s.mask)}) & 0xFFFFFFFF"
-        self.say(f"threads[MASK, t] = {mask}")
-        if s.lane is not None:
-            self.say(f"threads[LANE, t] = np.int64({self.of(s.lane)})")
-        shuffled = s.kind.startswith("shfl")
+        lane = "0" if s.lane is None else f"np.int64({self.of(s.lane)})"
+        shuffled, given = s.kind.startswith("shfl"), "0"
         if s.value is not None:
             value = self.of(s.value)
             if shuffled and is_float(kind):
                 self.say(f"floats[t] = np.float64({value})")
             else:
-                self.say(
-                    f"threads[GIVEN, t] = np.int64({value})" if shuffled else f"threads[GIVEN, t] = ({value}) != 0"
-                )
+                given = f"np.int64({value if shuffled else f'{value} != 0'})"
+        self.say(f"wait(threads, t, {given}, {WARP_OPS.index(s.kind)}, {mask}, {lane})")
         self.stop(WARP)
         if s.name is not None:
             result = "floats[t]" if shuffled and is_float(kind) else "threads[GIVEN, t]"
@@ -238,7 +236,8 @@ class Blocks:
         lines = self.blocks[-1].lines
         self.say(f"if {self.of(s.condition)}:")
         for body in (s.then, s.orelse):
-            self.blocks[-1].lines = inner = []
+            inner: list[str] = []
+            self.blocks[-1].lines = inner
             self.body(body)
             lines.extend(f"    {line}" for line in inner or ["pass"])
             if body is s.then:
@@ -297,7 +296,7 @@ class Blocks:
 
     def spend(self) -> None:
         """Each round costs a step, so that every loop comes to an end or to the step limit."""
-        self.say("if control[SLICE] <= 0 or control[TURN] <= 0:", f"    why = {FUEL}", "    break", "spend(control)")
+        self.say("if tired(control):", f"    why = {FUEL}", "    break")
 
     def leave_unless(self, condition: str, out: int) -> None:
         """Go out of a loop."""

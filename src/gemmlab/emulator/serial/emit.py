@@ -9,8 +9,11 @@ from gemmlab.emulator import program as p
 from gemmlab.emulator.compiled import compiled
 from gemmlab.emulator.serial.blocks import Block, Blocks
 from gemmlab.emulator.serial.expressions import is_float, kept, plain
+from gemmlab.emulator.serial.liveness import localised
 from gemmlab.emulator.serial.places import Places, held_as
 
+#: beside a GPU's division by zero, all that makes compiling quicker: nothing here allocates or is called from C
+OPTIONS = "nogil=True, error_model='numpy', boundscheck=False, no_cfunc_wrapper=True, no_rewrites=True, _nrt=False"
 HEAD = """\
 import math
 
@@ -23,7 +26,7 @@ from gemmlab.emulator.serial.runtime_explore import *
 from gemmlab.emulator.serial.runtime_values import *
 
 
-@njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)
+@njit(cache=True, {options})
 def run({parameters}):
 {setup}
     while True:
@@ -57,7 +60,7 @@ def run({parameters}):
 
 # Follow up every state, in the order in which they were met, by the next access of each thread; then each thread does
 # what no other sees, up to its next access or wait. The first call makes the first state.
-@njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)
+@njit(cache=True, {options})
 def explore(arena, words, states, parents, table, dead, rows, found, {parameters}):
     count = threads.shape[1]
     limit = found[FOLLOWED] + found[ALLOWED]
@@ -65,7 +68,8 @@ def explore(arena, words, states, parents, table, dead, rows, found, {parameters
         state = found[FOLLOWED] if found[MET] else -1
         for t in range(count if state >= 0 else 1):
             if state >= 0:
-                words[:] = states[state]
+                for place in range(words.size):
+                    words[place] = states[state, place]
                 if threads[STATUS, t] != RUN:
                     continue
             u, accesses, moved = t, np.int64(state >= 0), True
@@ -135,6 +139,7 @@ class Here:
         return self.places.extent(array, axis, self)
 
 
+KEPT = 64  #: forms that are remembered
 FORMS: dict[tuple[int, frozenset[str]], tuple[p.Program, Form]] = {}
 
 
@@ -142,6 +147,8 @@ def form_of(program: p.Program, shared_with: frozenset[str] = frozenset()) -> Fo
     """The compiled form of a program, made once; numba compiles it when it first runs."""
     key = (id(program), shared_with)
     if key not in FORMS:
+        if len(FORMS) >= KEPT:
+            del FORMS[next(iter(FORMS))]
         FORMS[key] = (program, made(program, shared_with))  # the program is kept, so that its id stays its own
     return FORMS[key][1]
 
@@ -152,11 +159,14 @@ def made(program: p.Program, shared_with: frozenset[str]) -> Form:
     here = Here(program, places)
     flat = Blocks(program, places, here)
     blocks = flat.resolved()
+    carried = localised([block.lines for block in blocks]) | set(flat.rounds)
     slots: dict[str, tuple[str, int]] = {}
     counts: dict[str, int] = {}
     # loop counters come first: the place of a loop's counter is its number
     private = dict.fromkeys((*flat.rounds, *flat.hidden), "int64") | program.variables
     for name, kind in private.items():
+        if plain(name) not in carried:
+            continue
         keep = kept(kind)
         slots[name] = (keep, counts.get(keep, 0))
         counts[keep] = counts.get(keep, 0) + 1
@@ -164,6 +174,7 @@ def made(program: p.Program, shared_with: frozenset[str]) -> Form:
     kinds = ("int64", *sorted(set(counts) - {"int64"}))
     rows = [f"v_{plain(name)} = k_{kind}[{row}]" for name, (kind, row) in slots.items()]
     text = HEAD.format(
+        options=OPTIONS,
         parameters=", ".join(parameters(program, places, kinds)),
         setup=indented(1, [*setup(program, places), *rows]),
         reset=indented(4, reset(places, kinds)),

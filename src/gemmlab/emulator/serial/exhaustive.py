@@ -66,7 +66,7 @@ class Explored:
         self.parents = np.full((self.limit, 2), -1, np.int64)
         found = self.found = np.zeros(x.FOUNDS, np.int64)
         arguments = m.arguments()
-        gone, rows = dead(m.form), self.rows()
+        gone, rows = dead([block.lines for block in m.form.blocks], m.form.slots), self.rows()
         while found[x.FOLLOWED] < max(1, found[x.MET]) and self.hot.sum() == known:
             found[x.ALLOWED] = 20_000
             m.form.module.explore(self.arena, self.words, states, self.parents, table, gone, rows, found, *arguments)

@@ -8,29 +8,40 @@ from typing import Any
 
 import numpy as np
 
-from gemmlab.emulator.serial.emit import Form
 from gemmlab.emulator.serial.expressions import plain
 
 NAME = re.compile(r"\bv_(\w+)\[t\]")
 GOES = re.compile(r"\bpc = (\d+)(?: if .* else (\d+))?$")
 
 
-def dead(form: Form) -> Any:
-    """A table: 1 where a thread that is about to run a block will not read a variable, in the order of `form.slots`."""
-    blocks = [block.lines for block in form.blocks]
+def live(blocks: list[list[str]]) -> list[set[str]]:
+    """Of each block: the variables that a thread about to run it may still read."""
     reads, writes, goes = zip(*(summary(lines) for lines in blocks), strict=True)
-    live: list[set[str]] = [set() for _ in blocks]
+    found: list[set[str]] = [set() for _ in blocks]
     grown = True
     while grown:
         grown = False
         for number in reversed(range(len(blocks))):
-            after = set().union(*(live[follower] for follower in goes[number]))
+            after = set().union(*(found[follower] for follower in goes[number]))
             now = reads[number] | (after - writes[number])
-            grown |= now != live[number]
-            live[number] = now
-    names = [plain(name) for name in form.slots]
+            grown |= now != found[number]
+            found[number] = now
+    return found
+
+
+def dead(blocks: list[list[str]], names: Iterable[str]) -> Any:
+    """A table: 1 where a thread that is about to run a block will not read the variable."""
+    named = [plain(name) for name in names]
     # rounds of loops are for lockstep only
-    return np.array([[name not in here or name.startswith("0round") for name in names] for here in live], np.uint8)
+    return np.array([[n not in here or n.startswith("0round") for n in named] for here in live(blocks)], np.uint8)
+
+
+def localised(blocks: list[list[str]]) -> set[str]:
+    """Make plain locals of variables that no thread takes from one block to another; the names of the others."""
+    carried = set().union(*live(blocks))
+    for lines in blocks:
+        lines[:] = [NAME.sub(lambda m: m[0] if m[1] in carried else f"w_{m[1]}", line) for line in lines]
+    return carried
 
 
 def summary(lines: Iterable[str]) -> tuple[set[str], set[str], set[int]]:

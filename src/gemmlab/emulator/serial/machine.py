@@ -30,8 +30,8 @@ class Machine:
         self.buffers: dict[str, Buffer] = {name: buffer_of(name, array) for name, array in given}
         team = self.together * launch.threads
         self.control = np.zeros(r.CONTROLS, np.int64)
-        self.threads = np.zeros((8, team), np.int64)
-        self.floats = np.zeros(team, np.float64)
+        self.threads = np.zeros((r.THREAD_ROWS, team), np.int64)
+        self.floats = np.zeros(2 * team, np.float64)
         self.slots = np.zeros((4, self.together), np.int64)
         self.order = np.arange(launch.threads, dtype=np.int64)
         self.changes = np.zeros(1, np.int64)

@@ -77,7 +77,6 @@ class Places:
         group = "dynamic" if base.space == "dynamic" else plain(base.name)
         kind = 2 if atomic else int(writes)
         return [
-            "if at >= 0:",
             f"    why = admit(control, hold, hot, seen, hot_from + hot_{group} + {place}, {block}, t, {kind})",
             "    if why:",
             "        break",

@@ -81,9 +81,9 @@ def delayed(machine: Machine, schedule: Schedule) -> list[int]:
                 continue
             line = program.sites[code.site].line
             names = ("", program.files[line.file], PurePath(program.files[line.file]).name)
-            if file in names and str(line.number) == number:
+            if wanted == "*" or (file in names and str(line.number) == number):
                 here.append(block)
-        if not here:
+        if not here and wanted != "*":
             lines = sorted({program.sites[site].line.number for site in writes})
             raise GemmlabError(
                 f"{program.name} writes nothing on line {wanted} that other threads see",

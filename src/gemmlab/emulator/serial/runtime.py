@@ -58,7 +58,8 @@ from numba import njit
 ) = range(42)
 CONTROLS = 42
 
-PC, STATUS, GIVEN, MASK, LANE, KIND, QUEUE, HELD_QUEUE = range(8)  # rows of `threads`
+PC, STATUS, GIVEN, MASK, LANE, KIND, QUEUE, HELD_QUEUE, SPARE = range(9)  # rows of `threads`
+THREAD_ROWS = 9
 ID, ALIVE, WAITING, EPOCH = range(4)  # rows of `slots`
 
 RUN, AT_BARRIER, AT_WARP, DONE = range(4)  # STATUS
@@ -112,11 +113,11 @@ def pop(control, threads):  # type: ignore[no-untyped-def]
 
 
 @jit
-def shuffle(control, places, count):  # type: ignore[no-untyped-def]
-    """Put the first places in a random order."""
+def shuffle(control, threads, row, start, count):  # type: ignore[no-untyped-def]
+    """Put the places of a row from `start` on in a random order."""
     for last in range(count - 1, 0, -1):
-        other = drawn(control, last + 1)
-        places[last], places[other] = places[other], places[last]
+        a, b = start + last, start + drawn(control, last + 1)
+        threads[row, a], threads[row, b] = threads[row, b], threads[row, a]
 
 
 @jit
@@ -126,12 +127,12 @@ def queue_block(control, threads, slots, order, slot):  # type: ignore[no-untype
         return
     n = control[THREADS]
     turned = control[ORDER] == REVERSE or (control[ORDER] == ALTERNATING and slots[EPOCH, slot] % 2 == 1)
-    ranks = order
-    if control[ORDER] == SHUFFLED:
-        ranks = np.arange(n)
-        shuffle(control, ranks, n)
     for place in range(n):
-        t = slot * n + ranks[n - 1 - place if turned else place]
+        threads[SPARE, slot * n + place] = order[n - 1 - place if turned else place]
+    if control[ORDER] == SHUFFLED:
+        shuffle(control, threads, SPARE, slot * n, n)
+    for place in range(slot * n, slot * n + n):
+        t = slot * n + threads[SPARE, place]
         if threads[STATUS, t] == RUN:
             push(control, threads, t)
 
@@ -162,7 +163,7 @@ def start_wave(control, threads, slots, order, changes):  # type: ignore[no-unty
             control[NEXT] += 1
             queue_block(control, threads, slots, order, slot)
     if control[ORDER] == SHUFFLED and control[TOGETHER] > 1 and control[POLICY] == QUEUED:
-        shuffle(control, threads[QUEUE], control[COUNT])
+        shuffle(control, threads, QUEUE, 0, control[COUNT])
     control[STARTED] = 1
     return True
 
@@ -309,16 +310,30 @@ def admit(control, hold, hot, seen, element, block, t, kind):  # type: ignore[no
     control[TOUCHED] += 1
     if control[WATCHING]:
         notice(hot, seen, element, t, kind)
-    spend(control)
+    control[STEPS] += 1
+    control[SLICE] -= 1
+    control[TURN] -= 1
     return 0
 
 
 @jit
-def spend(control):  # type: ignore[no-untyped-def]
-    """Count a step."""
+def tired(control):  # type: ignore[no-untyped-def]
+    """Count a round of a loop, or say that the thread stops before it."""
+    if control[SLICE] <= 0 or control[TURN] <= 0:
+        return True
     control[STEPS] += 1
     control[SLICE] -= 1
     control[TURN] -= 1
+    return False
+
+
+@jit
+def wait(threads, t, given, kind, mask, lane):  # type: ignore[no-untyped-def]
+    """Say what a thread waits for, and what it gives to those that wait with it."""
+    threads[GIVEN, t] = given
+    threads[KIND, t] = kind
+    threads[MASK, t] = mask
+    threads[LANE, t] = lane
 
 
 @jit
@@ -430,24 +445,25 @@ def unstick(control, threads, floats):  # type: ignore[no-untyped-def]
 @jit
 def exchange(control, threads, floats, first, lanes, together):  # type: ignore[no-untyped-def]
     """Give each lane of a warp what it asked of the others, and let them run."""
-    given = np.zeros(32, np.int64)
-    real = np.zeros(32)
+    spare = threads.shape[1]  # the second half of `floats`
     votes = np.int64(0)
     for lane in range(lanes):
-        given[lane] = threads[GIVEN, first + lane]
-        real[lane] = floats[first + lane]
-        if (together >> lane) & 1 and given[lane]:
+        t = first + lane
+        if (together >> lane) & 1 and threads[GIVEN, t]:
             votes |= np.int64(1) << lane
+        source = shuffled_from(threads[KIND, t], lane, threads[LANE, t])
+        if (together >> source) & 1 == 0:
+            source = lane
+        threads[SPARE, t] = threads[GIVEN, first + source]
+        floats[spare + t] = floats[first + source]
     for lane in range(lanes - 1, -1, -1):
         if (together >> lane) & 1 == 0:
             continue
         t = first + lane
         kind = threads[KIND, t]
         if SHFL <= kind <= SHFL_XOR:
-            source = shuffled_from(kind, lane, threads[LANE, t])
-            if (together >> source) & 1:
-                threads[GIVEN, t] = given[source]
-                floats[t] = real[source]
+            threads[GIVEN, t] = threads[SPARE, t]
+            floats[t] = floats[spare + t]
         elif kind == ACTIVEMASK:
             threads[GIVEN, t] = together
         elif kind == BALLOT:
@@ -468,7 +484,9 @@ def shuffled_from(kind, lane, given):  # type: ignore[no-untyped-def]
     """The lane whose value a shuffle takes: its own where the one named is out of the warp."""
     if kind == SHFL:
         return given & 31
-    source = lane - given if kind == SHFL_UP else lane + given if kind == SHFL_DOWN else lane ^ given
+    source = lane - given if kind == SHFL_UP else lane + given if kind == SHFL_DOWN else lane
+    if kind == SHFL_XOR:
+        source = lane ^ given
     return source if 0 <= source < 32 else lane
 
 

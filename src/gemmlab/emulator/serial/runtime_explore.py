@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from gemmlab.emulator.serial.runtime import AT_WARP, GIVEN, KIND, LANE, MASK, PC, RUN, STATUS
+from gemmlab.emulator.serial.runtime import AT_WARP, GIVEN, KIND, LANE, MASK, PC, RUN, SPARE, STATUS
 
 MET, FOLLOWED, FULL, ENDLESS_THREAD, ALLOWED = range(5)  # of `found`: states, states followed up, and why it stopped
 FOUNDS = 5
@@ -27,6 +27,8 @@ def bury(threads, floats, arena, dead, rows):  # type: ignore[no-untyped-def]
         if threads[STATUS, t] != AT_WARP:
             threads[MASK, t] = threads[LANE, t] = 0
             floats[t] = 0.0
+        threads[SPARE, t] = 0
+        floats[threads.shape[1] + t] = 0.0
         if threads[STATUS, t] == RUN:
             threads[KIND, t] = 0
         pc = threads[PC, t]
@@ -58,7 +60,8 @@ def keep(words, states, table, found):  # type: ignore[no-untyped-def]
         found[FULL] = 1
         return np.int64(-1), False
     number = found[MET]
-    states[number] = words
+    for place in range(words.size):
+        states[number, place] = words[place]
     table[at] = number
     found[MET] += 1
     return number, True

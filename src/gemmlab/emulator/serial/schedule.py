@@ -28,7 +28,8 @@ class Schedule:
     seed, preemptions, horizon: `preemptions` times in each wave of blocks, at accesses drawn from its first `horizon`,
     the running thread is put behind all others (0: as many as a serial run makes).
     first, last: threads of a block, as numbers x + y*bx + z*bx*by, that go before and after all others.
-    delay: lines such as `12` or `kernel.py:12`; a thread waits before a write there until no other can run.
+    delay: lines such as `12` or `kernel.py:12`, or `*` for all; a thread waits before a write there that others see
+    until no other thread can run.
     turns: (thread, accesses): that thread runs until it is about to make one access more; behind the last turn, threads
     run one after the other. Threads of the k-th block that runs at once come k blocks further.
     """
@@ -78,7 +79,7 @@ NAMED = {
     "alternating": Schedule("alternating", order="alternating"),
     "lockstep": Schedule("lockstep", order="lockstep"),
     "random": Schedule("random", order="shuffled", blocks="shuffled", preemptions=3),
-    "delayed-writer": Schedule("delayed-writer"),
+    "delayed-writer": Schedule("delayed-writer", delay=("*",)),
     "exhaustive": Schedule("exhaustive", order="turns"),
     "turns": Schedule("turns", order="turns"),
 }

@@ -1,4 +1,4 @@
-"""Search for the schedule that does most harm: from plain orders over delayed writes and random ones to all there are."""
+"""Search for the schedule that does most harm: plain orders, delayed writes, random orders, then all there are."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from gemmlab.emulator.launch import Launch
 from gemmlab.emulator.program import Program
-from gemmlab.emulator.serial.exhaustive import STATES, worst_of_all
+from gemmlab.emulator.serial.exhaustive import worst_of_all
 from gemmlab.emulator.serial.machine import Machine
 from gemmlab.emulator.serial.places import Places
 from gemmlab.emulator.serial.running import STEP_LIMIT, Ran, run_schedule
@@ -27,6 +27,7 @@ REJECTED = "elements that the given check rejects"
 PAIRS = 8  #: racing pairs whose writer is delayed
 TOGETHER = 8  #: blocks that run at once where blocks race
 TINY = 8  #: threads up to which a search tries all interleavings
+SEARCHED_STATES = 50_000  #: up to which it does
 BUDGET = 300_000_000  #: steps of all tries together
 
 
@@ -64,11 +65,11 @@ def search(
     outputs: Iterable[str] | None = None,
     seed: int = 0,
     random_tries: int = 8,
-    states: int = STATES,
+    states: int = SEARCHED_STATES,
     budget: int = BUDGET,
     step_limit: int = STEP_LIMIT,
 ) -> Worst:
-    """The schedule under which most elements of the outputs are wrong; of equals the first that was tried.
+    """The schedule under which most elements of the outputs are wrong; of equals the one of the largest error.
 
     `faults` are races to be provoked. `judge` counts wrong elements and the largest error; without one, elements are
     compared with the lockstep run's. `outputs` are the arrays to compare, else all that the kernel stores to. Arrays of
@@ -88,7 +89,10 @@ def search(
                 tries.append(trial.attempt(schedule))
                 spent += tries[-1].ran.steps
         states_met = 0
-        if launch.threads <= TINY:
+        elements = sum(array.size for array in trial.outputs.values())
+        if max(done.wrong_elements for done in tries) == elements:
+            trial.notes.append("every element is wrong: no order of threads makes more wrong")
+        elif launch.threads <= TINY:
             states_met = trial.exhaust(tries, states)
     finally:
         trial.restore()
@@ -98,7 +102,7 @@ def search(
         best.wrong_elements,
         best.max_error,
         UNLIKE_LOCKSTEP if judge is None else REJECTED,
-        sum(array.size for array in trial.outputs.values()),
+        elements,
         tuple(tries),
         states_met > 0,
         states_met,
@@ -129,7 +133,7 @@ def delayed_writers(launch: Launch, fault: Fault, together: int) -> Iterator[Sch
         one, other = (number_of(thread, launch) for _, thread in fault.threads)
         for first, last in ((one, other), (other, one)):
             if first != last:
-                yield replace(NAMED["delayed-writer"], first=(first,), last=(last,))
+                yield replace(NAMED["delayed-writer"], first=(first,), last=(last,), delay=())
     for place in dict.fromkeys(places):
         line = f"{place.file.rpartition('/')[2]}:{place.number}"
         yield replace(NAMED["delayed-writer"], delay=(line,), together=together)
@@ -195,7 +199,7 @@ class Trial:
         try:
             return self.take(schedule)
         except GemmlabError as error:
-            self.notes.append(f"{schedule}: {error}")
+            self.notes.append(f"{schedule}: {first_line(error)}")
             return Try(schedule, 0, 0.0, Ran(self.step_limit, 0, 0, 0))
 
     def judged(self) -> tuple[int, float]:
@@ -230,10 +234,15 @@ class Trial:
         try:
             extreme = worst_of_all(self.program, self.launch, others, objective, states)
         except GemmlabError as error:
-            self.notes.append(f"not all interleavings were tried: {error}")
+            self.notes.append(f"not all interleavings were tried: {first_line(error)}")
             return 0
         tries.append(self.take(extreme.schedule))
         return extreme.states
+
+
+def first_line(error: GemmlabError) -> str:
+    """An error without its hint."""
+    return str(error).partition("\n")[0]
 
 
 def unlike(array: Any, wanted: Any) -> tuple[int, float]:
