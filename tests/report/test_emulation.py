@@ -8,7 +8,7 @@ from gemmlab.emulator.tallies import BLOCK_RACE, OUT_OF_BOUNDS, UNWRITTEN, Fault
 from gemmlab.record import ScheduleSection, ThreadPlace
 from gemmlab.report import fault_words, html, terminal
 from gemmlab.report.emulation_hints import hints
-from report.records import wrong
+from report.records import right, wrong
 
 
 def words(text):
@@ -86,20 +86,20 @@ def test_hints_name_what_costs_most():
     )
     assert any("line 14: load of sA takes 96 wavefronts where 32 would do" in text for text in found)
     assert any("line 9: threads of a warp disagree in 1 of 24" in text for text in found)
-    assert any("compiler may merge" in text for text in found)
+    assert "Notes - counts are those of the program as written: a compiler may merge" in words(told(racy()))
     assert not any("line 16" in text for text in found)  # 256 elements of 4 bytes in 32 sectors: none wasted
 
 
 def test_a_verdict_is_told_with_the_faults():
     record = msgspec.structs.replace(racy().to_record(), verdict=wrong().verdict)
     text = words(terminal(record, width=80, color=False))
-    assert "1 fault: race in shared memory; result wrong: of 67,108,864 elements" in text
+    assert "1 fault: race in shared memory; in lockstep wrong: of 67,108,864 elements" in text
     assert "Is the result right" in text
 
 
 def test_the_schedule_and_the_proof_are_told():
     text = words(told(racy()))
-    assert "reverse: 63 wrong elements, largest error 1.50, the worst found" in text
+    assert "reverse: 63 elements wrong, largest error 1.50, the worst found" in text
     assert "What this run proves A race was found." in text
 
 
@@ -109,7 +109,7 @@ def test_a_page_tells_what_the_terminal_tells():
     assert "race in shared memory on sA[0, 3], 512 times" in page
     assert "thread (3, 0) of block (0, 0) writes it at line 10 while thread (0, 1) reads it at line 14" in page
     assert "s += sA[y, i] * sB[i, x]" in page
-    assert "reverse: 63 wrong elements" in page
+    assert "reverse: 63 elements wrong" in page
     assert "Is the result right" in page
     assert "emulation.global_load.sectors" in page
 
@@ -118,6 +118,15 @@ def test_many_orders_are_cut_the_worst_shown():
     tried = [ScheduleSection(name=f"random:seed={i}", wrong_elements=i, max_error=1.0, worst=i == 8) for i in range(9)]
     text = words(told(emulation(schedules=tuple(tried))))
     assert (
-        "random:seed=8: 8 wrong elements, largest error 1.00, the worst found random:seed=0: 0 wrong elements" in text
+        "random:seed=8: 8 elements wrong, largest error 1.00, the worst found random:seed=0: 0 elements wrong" in text
     )
     assert "and 3 more" in text
+
+
+def test_a_right_result_is_not_the_last_word_where_another_order_is_wrong():
+    record = msgspec.structs.replace(racy().to_record(), verdict=right().verdict)
+    text = words(terminal(record, width=80, color=False))
+    assert (
+        "in lockstep right: 67,108,864 elements within what rounding explains; under another order of threads" in text
+    )
+    assert "63 elements wrong" in text

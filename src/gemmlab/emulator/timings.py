@@ -10,7 +10,7 @@ import numpy as np
 
 from gemmlab.emulator.launch import Launch, stored_arrays
 from gemmlab.emulator.program import Program
-from gemmlab.emulator.tallies import BLOCK_RACE, GLOBAL_RACE, SHARED_RACE, Outcome
+from gemmlab.emulator.tallies import BLOCK_RACE, GLOBAL_RACE, SHARED_RACE, Fault, Outcome
 from gemmlab.record import GemmlabError, ScheduleSection, unknown_name
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Timings:
         """
         if self.schedule is not None:
             return self.told([self.trial(self.schedule)])
-        races = [fault for fault in outcome.faults if fault.kind in RACES]
+        races = [at_writers(fault, outcome) for fault in outcome.faults if fault.kind in RACES]
         if self.asked == EXHAUSTIVE:
             return self.told(self.all_there_are())
         if self.asked == WORST:
@@ -130,6 +130,13 @@ class Timings:
         own = dict(zip(self.names, self.launch.args, strict=True))
         found = [difference(array, own[name]) for name, array in arrays.items()]
         return sum(wrong for wrong, _ in found), max((error for _, error in found), default=0.0)
+
+
+def at_writers(race: Fault, outcome: Outcome) -> Fault:
+    """A race with its writing lines alone: those are the ones that an order of threads can hold back."""
+    writing = {key.place for key in outcome.tallies if key.kind in ("store", "atomic") and key.array == race.array}
+    places = [place for place in (race.line, race.other_line) if place in writing] or [race.line]
+    return replace(race, line=places[0], other_line=places[1] if len(places) > 1 else None)
 
 
 def named(text: str) -> Schedule:

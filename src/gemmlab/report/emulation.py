@@ -6,9 +6,9 @@ from gemmlab.record import EmulationSection, Record, ScheduleSection
 from gemmlab.report import correctness as checks
 from gemmlab.report import fault_words
 from gemmlab.report.canvas import Canvas
-from gemmlab.report.emulation_hints import hints
+from gemmlab.report.emulation_hints import hints, notes
 from gemmlab.report.emulation_tables import by_array, by_line, by_memory
-from gemmlab.report.words import amount, clean, percent, plain, several
+from gemmlab.report.words import amount, clean, percent, plain
 
 KIND = "emulated"
 MOST_FAULTS = 8
@@ -30,7 +30,8 @@ def sections(record: Record, canvas: Canvas) -> list[list[str]]:
         titled("Faults", faults(emulation, canvas), canvas, KIND),
         titled("Under other schedules", schedules(emulation, canvas), canvas, KIND),
         titled("What this run proves", proof(emulation, canvas), canvas),
-        titled("What to look at", hint_lines(emulation, canvas), canvas),
+        titled("What to look at", listed(hints(emulation), canvas), canvas),
+        titled("Notes", listed(notes(emulation), canvas), canvas),
     ]
 
 
@@ -78,14 +79,22 @@ def counted_how(emulation: EmulationSection) -> str:
     """How many blocks were run, and for which others they stand."""
     values = "values computed" if emulation.values else "accesses counted without values"
     blocks = emulation.blocks
-    return f"{blocks.run:,} of {several(blocks.total, 'block')} run, {values}: {clean(blocks.how)}"
+    return f"{blocks.run:,} of {blocks.total:,} block{'s' * (blocks.total != 1)} run, {values}: {clean(blocks.how)}"
 
 
 def found(record: Record, emulation: EmulationSection) -> str:
     """The faults, and whether the result is right, in one line."""
     said = fault_words.headline(emulation)
     said = said[0].upper() + said[1:]
-    return f"{said}; result {checks.sentence(record.verdict)}" if record.verdict else said
+    worst = next((tried for tried in emulation.schedules if tried.worst), None)
+    if record.verdict:
+        said += f"; {'in lockstep' if worst else 'result'} {checks.sentence(record.verdict)}"
+    return f"{said}; under another order of threads {elements(worst.wrong_elements)} wrong" if worst else said
+
+
+def elements(count: int) -> str:
+    """`1 element`, `1,024 elements`."""
+    return f"{count:,} element{'s' * (count != 1)}"
 
 
 def work(emulation: EmulationSection, canvas: Canvas) -> list[str]:
@@ -143,7 +152,7 @@ def tried_text(tried: ScheduleSection) -> str:
     """One order of threads, and what it did to the result."""
     off = f", largest error {plain(tried.max_error)}" if tried.max_error else ""
     worst = ", the worst found" if tried.worst else ""
-    return f"{clean(tried.name)}: {several(tried.wrong_elements, 'wrong element')}{off}{worst}"
+    return f"{clean(tried.name)}: {elements(tried.wrong_elements)} wrong{off}{worst}"
 
 
 def proof(emulation: EmulationSection, canvas: Canvas) -> list[str]:
@@ -156,11 +165,6 @@ def proof(emulation: EmulationSection, canvas: Canvas) -> list[str]:
     return lines
 
 
-def remarks(emulation: EmulationSection) -> list[str]:
-    """Findings about speed, then what else the run has to say."""
-    return [*hints(emulation), *(clean(note) for note in emulation.notes)]
-
-
-def hint_lines(emulation: EmulationSection, canvas: Canvas) -> list[str]:
-    """Findings about speed, then what else the run has to say."""
-    return [line for text in remarks(emulation) for line in canvas.wrap(f"- {text}", 2, hang=2)]
+def listed(said: list[str], canvas: Canvas) -> list[str]:
+    """Texts as a list."""
+    return [line for text in said for line in canvas.wrap(f"- {text}", 2, hang=2)]

@@ -13,11 +13,14 @@ MERGED = 4  #: shared loads of 4 bytes that a compiler can make one of 16
 
 
 def hints(emulation: EmulationSection) -> list[str]:
-    """Uncoalesced lines, bank conflicts, divergence, and what a compiler would change."""
-    found = [text for row in emulation.lines for text in of_line(row)]
-    if merging := compiler_note(emulation):
-        found.append(merging)
-    return found
+    """Uncoalesced lines, bank conflicts and divergence."""
+    return [text for row in emulation.lines for text in of_line(row)]
+
+
+def notes(emulation: EmulationSection) -> list[str]:
+    """What else holds of the figures: what a compiler would change, and what the run itself has to say."""
+    merging = compiler_note(emulation)
+    return [merging] * bool(merging) + [clean(note) for note in emulation.notes]
 
 
 def of_line(row: LineCounts) -> Iterator[str]:

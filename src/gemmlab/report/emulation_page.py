@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from gemmlab.record import EmulationSection, LineCounts, Record
 from gemmlab.report import emulation as told
 from gemmlab.report import fault_words
+from gemmlab.report.emulation_hints import hints, notes
 from gemmlab.report.emulation_tables import ARRAY_HEADS, MEMORY_HEADS, Row, array_rows, memory_rows, weight
 from gemmlab.report.emulation_tables import told as access_text
 from gemmlab.report.page import card, checked_card, numbers_card, pair, tag, text
@@ -27,7 +28,8 @@ def emulated(record: Record, emulation: EmulationSection, number: int) -> str:
         card(f"By array {kind}", counts(ARRAY_HEADS, array_rows(emulation))),
         card(f"Under other schedules {kind}", listed(told.tried_texts(emulation))),
         card("What this run proves", proof(emulation)),
-        card("What to look at", listed(told.remarks(emulation))),
+        card("What to look at", listed(hints(emulation))),
+        card("Notes", listed(notes(emulation))),
         checked_card(record),
         numbers_card(record),
     ]

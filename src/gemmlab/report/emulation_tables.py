@@ -11,6 +11,7 @@ from gemmlab.report.words import amount, clean, several
 
 MOST_LINES = 8
 COUNT = 14  #: columns of a count
+WIDE = 17  #: the same where columns are few
 MEMORY_HEADS = ("elements", "bytes", "requests", "a request")
 ARRAY_HEADS = ("elements", "requests", "sectors", "wavefronts", "conflicts")
 
@@ -41,12 +42,12 @@ def memory_rows(emulation: EmulationSection) -> list[Row]:
 def memory_cells(counts: GlobalAccess | SharedAccess | LocalAccess) -> tuple[str, ...]:
     """The numbers of one memory and kind."""
     if isinstance(counts, LocalAccess):
-        return (number(counts.elements), amount(counts.bytes, "B"), "-", "-")
+        return (number(counts.elements, WIDE), amount(counts.bytes, "B"), "-", "-")
     if isinstance(counts, GlobalAccess):
         each = pieces(counts.requests, counts.sectors, "sector")
     else:
         each = pieces(counts.requests, counts.wavefronts, "wavefront")
-    return (number(counts.elements), amount(counts.bytes, "B"), number(counts.requests), each)
+    return (number(counts.elements, WIDE), amount(counts.bytes, "B"), number(counts.requests, WIDE), each)
 
 
 def by_array(emulation: EmulationSection, canvas: Canvas) -> list[str]:
@@ -126,10 +127,10 @@ def pieces(requests: int, found: int, unit: str) -> str:
     return f"{found / requests:.2f} {unit}s" if rest else several(whole, unit)
 
 
-def number(count: int) -> str:
+def number(count: int, width: int = COUNT) -> str:
     """A count in full up to a column's width, else with an SI prefix."""
     text = f"{count:,}"
-    return text if len(text) <= COUNT else amount(count, "").rstrip()
+    return text if len(text) <= width else amount(count, "").rstrip()
 
 
 def table(heads: Sequence[str], rows: Sequence[Row], canvas: Canvas) -> list[str]:
