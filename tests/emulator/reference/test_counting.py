@@ -5,7 +5,7 @@ import pytest
 
 from emulator.reference import counted
 from gemmlab.emulator.reference import run_reference
-from gemmlab.emulator.reference.counting import wavefronts
+from gemmlab.emulator.reference.counting import sectors, wavefronts
 from gemmlab.emulator.tallies import Tally
 
 
@@ -70,14 +70,38 @@ def test_wavefronts_are_words_of_the_busiest_bank(step, four, eight, one):
 def test_one_word_for_all_lanes_is_one_wavefront():
     outcome = run(counted.banked, 32, np.zeros(32, np.float32), 1)
     assert row(outcome, counted.banked, "s[0]", "load", "s") == Tally(32, 1, 1, 0)
-    assert row(outcome, counted.banked, "s[0]", "load", "w") == Tally(32, 1, 2, 0)
+    # both halves of the warp are served at once, since neighbours want the same: two words of one bank
+    assert row(outcome, counted.banked, "s[0]", "load", "w") == Tally(32, 1, 2, 1)
     assert row(outcome, counted.banked, "s[0]", "load", "b") == Tally(32, 1, 1, 0)
 
 
-def test_wide_elements_go_in_quarter_warps():
-    assert wavefronts([(lane, 16 * lane) for lane in range(32)], 16) == (4, 0)
-    assert wavefronts([(lane, 32 * lane) for lane in range(32)], 16) == (8, 4)
-    assert wavefronts([], 4) == (0, 0)
+def test_wide_elements_go_in_parts_of_a_warp():
+    for kind in ("load", "store"):
+        assert wavefronts({lane: 16 * lane for lane in range(32)}, 16, kind) == (4, 0)
+        assert wavefronts({lane: 32 * lane for lane in range(32)}, 16, kind) == (8, 4)
+        assert wavefronts({}, 4, kind) == (0, 0)
+
+
+def test_wide_loads_that_neighbours_share_go_in_parts_twice_as_large():
+    def apart(bit, size):
+        return {lane: size * (lane % bit + lane // (2 * bit) * bit) for lane in range(32)}
+
+    for bit, eight, sixteen in ((1, 1, 2), (2, 1, 2), (4, 2, 4), (8, 2, 4), (16, 2, 4)):
+        assert wavefronts(apart(bit, 8), 8, "load") == (eight, 0)
+        assert wavefronts(apart(bit, 16), 16, "load") == (sixteen, 0)
+        assert wavefronts(apart(bit, 8), 8, "store") == (2, 0)
+    odd = {lane: byte for lane, byte in apart(1, 8).items() if lane % 2}  # absent neighbours want nothing else
+    assert wavefronts(odd, 8, "load") == (1, 0)
+    assert wavefronts(apart(1, 8) | {9: 120}, 8, "load") == (2, 0)
+
+
+def test_atomics_on_one_element_go_one_after_another():
+    assert sectors(dict.fromkeys(range(32), 64), 4, "atomic") == 32
+    assert sectors({lane: 4 * (lane // 2) for lane in range(32)}, 4, "atomic") == 4
+    assert sectors({lane: 4 * lane for lane in range(32)}, 4, "atomic") == 4
+    assert wavefronts(dict.fromkeys(range(32), 64), 4, "atomic") == (32, 31)
+    assert wavefronts({lane: 4 * (lane // 4) for lane in range(32)}, 4, "atomic") == (4, 3)
+    assert wavefronts({lane: 8 * (lane // 4) for lane in range(32)}, 8, "atomic") == (8, 6)
 
 
 def test_tests_of_branches_and_loops():
@@ -117,7 +141,7 @@ def test_a_device_functions_product_counts_where_it_stands():
 
 def test_atomics_have_rows_of_their_own():
     outcome = run(counted.added, 32, np.zeros(4, np.int64))
-    assert row(outcome, counted.added, "atomic", "atomic", "out") == Tally(32, 1, 1)
+    assert row(outcome, counted.added, "atomic", "atomic", "out") == Tally(32, 1, 8)  # of eight threads to an element
 
 
 def test_barriers_count_the_warps_that_arrive():

@@ -27,6 +27,7 @@ class Recorded:
     """An access as the records are made for it at launch."""
 
     site: int
+    kind: type[Access]
     array: str  #: as the program names it, perhaps a view
     own: int  #: a bit for each index that has a part of each thread's own
     lanes: str  #: names of arrays by thread: own parts, the last ones, whole addresses, the memo of patterns and counts
@@ -88,8 +89,11 @@ class Accesses:
         number = len(self.records)
         own = sum(1 << k for k, axis in enumerate(axes) if axis.own is not None)
         e = self.e
-        names = [e.row(f"{letter}{number}", "int64", filled=filled) for letter, filled in ROWS]
-        self.records.append(Recorded(access.site, access.array, own, *names, values))
+        lanes, kept, each, memo, counts = (
+            e.row(f"{letter}{number}", "int64", filled=filled) for letter, filled in ROWS
+        )
+        of = (access.site, type(access), access.array, own)
+        self.records.append(Recorded(*of, lanes, kept, each, memo, counts, values))
         e.allocate(f"r{number} = records + {8 * RECORD * number}")
         return f"r{number}", self.records[-1]
 

@@ -20,6 +20,8 @@ from gemmlab.emulator.lockstep.runtime.requests import SCRATCH
 
 Integers = NDArray[np.int64]
 
+KINDS = {p.Load: places.LOADED, p.Store: places.STORED, p.Atomic: places.CHANGED}
+
 
 def at(array: NDArray[Any]) -> int:
     """The address of an array."""
@@ -79,6 +81,7 @@ class State:
         r[places.SHIFT] = placed.itemsize.bit_length() - 1
         local, in_global = space == "local", placed.in_global
         r[places.SPACE] = places.IN_LOCAL if local else places.IN_GLOBAL if in_global else places.IN_SHARED
+        r[places.KIND] = KINDS[recorded.kind]
         r[places.AT_SITE], r[places.NT], r[places.OWN] = recorded.site, self.launch.threads, recorded.own
         r[places.SPAN] = self.layout.span(placed)
         r[places.FLAGS] = self.flags(placed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from gemmlab.emulator.reference.block import Access, Block
@@ -45,33 +45,52 @@ def counted(nodes: Sequence[Node], block: Block) -> dict[Key, Tally]:
 
 def moved(request: list[Access]) -> tuple[int, int]:
     """Sectors of a global request; wavefronts and bank conflicts of a shared one; nothing of a local one."""
-    array = request[0].array
+    array, kind = request[0].array, request[0].kind
     size = array.values.itemsize
+    lanes = {int(a.thread.laneid): a.byte for a in request if a.byte is not None}
     if array.storage.space == "global":
-        spans = (range(a.byte // SECTOR, (a.byte + size - 1) // SECTOR + 1) for a in request if a.byte is not None)
-        return len({sector for span in spans for sector in span}), 0
+        return sectors(lanes, size, kind), 0
     if array.storage.space == "shared":
-        return wavefronts([(int(a.thread.laneid), a.byte) for a in request if a.byte is not None], size)
+        return wavefronts(lanes, size, kind)
     return 0, 0
 
 
-def wavefronts(lanes: Iterable[tuple[int, int]], size: int) -> tuple[int, int]:
-    """Wavefronts of a shared request, by lane and byte, and how many are there for bank conflicts.
+def sectors(lanes: dict[int, int], size: int, kind: str) -> int:
+    """Sectors of a global request, by lane and first byte.
+
+    An atomic takes each sector as often as most lanes name one place in it: those go one after another.
+    """
+    times = Counter(lanes.values())
+    most: dict[int, int] = {}
+    for byte, lanes_there in times.items():
+        for sector in range(byte // SECTOR, (byte + size - 1) // SECTOR + 1):
+            most[sector] = max(most.get(sector, 1), lanes_there if kind == "atomic" else 1)
+    return sum(most.values())
+
+
+def wavefronts(lanes: dict[int, int], size: int, kind: str) -> tuple[int, int]:
+    """Wavefronts of a shared request, by lane and first byte, and how many are there for bank conflicts.
 
     Wide elements go in phases, each of so many lanes as make 128 bytes; a phase takes as many wavefronts as the
-    busiest bank has different words to give.
+    busiest bank has different words to give. A wide load takes twice the lanes at once where neighbours, or else lanes
+    two apart, never want different elements. Atomics on one word go one after another. So the counters of an H200 have
+    it (benchmarks/results/h200_counters.json, "shared load", "shared store", "shared_atomic").
     """
-    phases: dict[int, set[int]] = defaultdict(set)
-    for lane, byte in lanes:
-        phase = lane * max(size, WORD) // (BANKS * WORD)
-        phases[phase] |= set(range(byte // WORD, (byte + size - 1) // WORD + 1))
-    total = sum(busiest(words) for words in phases.values())
+    together = BANKS * WORD // max(size, WORD)
+    if kind == "load" and size > WORD and (alike(lanes, 1) or alike(lanes, 2)):
+        together *= 2
+    phases: dict[int, list[int]] = defaultdict(list)
+    for lane, byte in lanes.items():
+        phases[lane // together] += range(byte // WORD, (byte + size - 1) // WORD + 1)
+    total = sum(busiest(words if kind == "atomic" else set(words)) for words in phases.values())
     return total, total - len(phases)
 
 
-def busiest(words: set[int]) -> int:
+def alike(lanes: dict[int, int], apart: int) -> bool:
+    """Whether lanes whose numbers differ in that bit want the same, where both take part."""
+    return all(lanes.get(lane ^ apart, byte) == byte for lane, byte in lanes.items())
+
+
+def busiest(words: Iterable[int]) -> int:
     """The most words that one bank has to give."""
-    banks: dict[int, int] = defaultdict(int)
-    for word in words:
-        banks[word % BANKS] += 1
-    return max(banks.values())
+    return max(Counter(word % BANKS for word in words).values())

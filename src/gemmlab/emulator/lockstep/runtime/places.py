@@ -19,11 +19,12 @@ BYTE0, SHIFT, SPACE, AT_SITE, NT, OWN, SPAN, FLAGS = range(8, 16)
 LOW, HIGH, BASE, PIECES, SPLITS = 16, 19, 22, 23, 24
 LANES, KEPT, EACH, INDEX, MEMO, MEMO_COUNTS, ROOM = 25, 26, 27, 28, 31, 32, 33
 EPOCHS, FAULTS, WRITTEN, READ, ATOMIC, MET, OWNERS = range(34, 41)
-MEMORY, VALUES, LEFT, HOW, SHARED = range(41, 46)
+MEMORY, VALUES, LEFT, HOW, SHARED, KIND = range(41, 47)
 TABLE = 48  #: pieces and conflicts by phase, 32 of them
 RECORD = 96  #: numbers of a record
 
 IN_GLOBAL, IN_SHARED, IN_LOCAL = range(3)  #: of SPACE
+LOADED, STORED, CHANGED = range(3)  #: of KIND; changed by an atomic
 SPLIT = 32  #: pieces below that bit, conflicts above
 
 FAST, SLOW, ODD = 0, 1, 3  #: how an access was reached: by its table; one by one; the same, some out of range

@@ -13,6 +13,7 @@ from gemmlab.emulator.lockstep.runtime.places import (
     AT_SITE,
     BASE,
     BYTE0,
+    CHANGED,
     DIMS,
     EACH,
     EBARRIERS,
@@ -27,7 +28,9 @@ from gemmlab.emulator.lockstep.runtime.places import (
     IN_SHARED,
     INDEX,
     KEPT,
+    KIND,
     LANES,
+    LOADED,
     LOW,
     MEMO,
     MEMO_COUNTS,
@@ -88,22 +91,67 @@ def distinct(deltas, start, end, phase, shift, width, room):  # type: ignore[no-
 
 
 @jit
-def request_pieces(deltas, start, end, phase, shift, space, room):  # type: ignore[no-untyped-def]
+def repeated(deltas, start, end, phase, shift, banks):  # type: ignore[no-untyped-def]
+    """Atomics of some lanes: the most in one bank, or of each sector the most on one element, summed."""
+    total = 0
+    for lane in range(start, end):
+        if deltas[lane] == ABSENT:
+            continue
+        place = (deltas[lane] << shift) + phase
+        most = 0
+        for other in range(start, end):
+            if deltas[other] == ABSENT:
+                continue
+            beside = (deltas[other] << shift) + phase
+            if banks != 0:
+                most += (((place ^ beside) >> 2) & 31) == 0
+            elif beside >> 5 == place >> 5:
+                if other < lane:
+                    most = 0
+                    break  # counted there
+                times = 0
+                for third in range(other, end):
+                    times += deltas[third] == deltas[other]
+                most = max(most, times)
+        total = max(total, most) if banks != 0 else total + most
+    return total
+
+
+@jit
+def alike(deltas, start, end, apart):  # type: ignore[no-untyped-def]
+    """Whether lanes whose numbers differ in that bit touch the same, where both take part."""
+    for lane in range(start, end):
+        other = lane ^ apart
+        if other < end and deltas[lane] != deltas[other] and deltas[lane] != ABSENT and deltas[other] != ABSENT:
+            return False
+    return True
+
+
+@jit
+def request_pieces(deltas, start, end, phase, shift, space, kind, room):  # type: ignore[no-untyped-def]
     """Pieces, and conflicts above SPLIT bits, of one request: lanes touch elements `deltas` past a byte of that phase.
 
     Global: distinct 32-byte sectors. Shared: a wavefront serves one 4-byte word of each of 32 banks; 8-byte accesses
-    go by half-warps.
+    go by half-warps, but loads by whole warps where neighbours, or else lanes two apart, never want different elements.
+    Atomics on one element go one after another. An H200 counts so (benchmarks/results/h200_counters.json).
     """
     if space == IN_GLOBAL:
+        if kind == CHANGED:
+            return repeated(deltas, start, end, phase, shift, 0)
         return distinct(deltas, start, end, phase, shift, 0, room) & 0xFFFFFFFF
     width = 1
     if shift > 2:
         width = 1 << (shift - 2)
     step = 32 // width
+    if width > 1 and kind == LOADED and (alike(deltas, start, end, 1) or alike(deltas, start, end, 2)):
+        step *= 2
     total = 0
     for first in range(start, end, step):
         last = end if first + step > end else first + step
-        most = distinct(deltas, first, last, phase, shift, width, room) >> SPLIT
+        if kind == CHANGED:
+            most = repeated(deltas, first, last, phase, shift, 1)
+        else:
+            most = distinct(deltas, first, last, phase, shift, width, room) >> SPLIT
         if most > 0:
             total += most | ((most - 1) << SPLIT)
     return total
@@ -158,7 +206,7 @@ def prepare(record):  # type: ignore[no-untyped-def]
         else:
             for start in range(0, threads, 32):
                 end = min(start + 32, threads)
-                total += request_pieces(kept, start, end, slot << shift, shift, r[SPACE], words(r[ROOM]))
+                total += request_pieces(kept, start, end, slot << shift, shift, r[SPACE], r[KIND], words(r[ROOM]))
         r[TABLE + slot] = total
     return 0
 
@@ -264,6 +312,6 @@ def count_each(r, each, threads):  # type: ignore[no-untyped-def]
         phase = (r[BYTE0] + (origin << shift)) & 31
         slot = start + (phase >> shift)
         if counts[slot] < 0:
-            counts[slot] = request_pieces(memo, start, end, phase, shift, r[SPACE], words(r[ROOM]))
+            counts[slot] = request_pieces(memo, start, end, phase, shift, r[SPACE], r[KIND], words(r[ROOM]))
         r[PIECES] += counts[slot] & 0xFFFFFFFF
         r[SPLITS] += counts[slot] >> SPLIT
