@@ -5,6 +5,8 @@ not depend on order, so that every schedule gives the same values; a racy fragme
 Whatever is computed is well defined: no shift past the width, no float out of range made an integer.
 """
 
+import re
+
 SLOTS = 128  # of shared arrays: more than threads of a block
 WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
@@ -50,7 +52,7 @@ def both(x, y):
 
 
 @cuda.jit
-def kernel(which, n, k, u, d, ia, ua, fa, ha, ga, b2, c3, oi, of, oh, os, ai, af):
+def kernel({parameters}):
     nt = cuda.blockDim.x * cuda.blockDim.y * cuda.blockDim.z
     tid = cuda.threadIdx.x + cuda.blockDim.x * (cuda.threadIdx.y + cuda.blockDim.y * cuda.threadIdx.z)
     t = tid + nt * (cuda.blockIdx.x + cuda.gridDim.x * (cuda.blockIdx.y + cuda.gridDim.y * cuda.blockIdx.z))
@@ -82,8 +84,8 @@ class Fragment:
 
     # expressions
 
-    def int_(self, depth=2):
-        if depth == 0 or self.chance(0.25):
+    def int_(self, depth=1):
+        if depth == 0 or self.chance(0.2):
             return self.int_leaf()
         a, b = self.int_(depth - 1), self.int_(depth - 1)
         choice = self.rng.randrange(16)
@@ -133,8 +135,8 @@ class Fragment:
             return f"c3[{self.index(3, 0)}, {self.index(4, 0)}, {self.index(5, 0)}]"
         return f"{self.pick('ia', 'ua')}[{self.index('n', min(depth - 1, 1))}]"
 
-    def float_(self, depth=2):
-        if depth == 0 or self.chance(0.2):
+    def float_(self, depth=1):
+        if depth == 0 or self.chance(0.15):
             return self.float_leaf()
         a, b = self.float_(depth - 1), self.float_(depth - 1)
         choice = self.rng.randrange(14)
@@ -185,8 +187,8 @@ class Fragment:
         before = len(self.lines)
         for _ in range(count):
             self.statement(depth)
-        if len(self.lines) == before:
-            self.line("pass")
+        while len(self.lines) == before:
+            self.statement(depth)
         self.indent -= 1
         self.whole, self.signed, self.floats = kept
 
@@ -254,13 +256,13 @@ class Fragment:
 
     def if_(self, depth):
         self.line(f"if {self.bool_()}:")
-        self.block(self.rng.randrange(1, 3), depth - 1)
+        self.block(1, depth - 1)
         if self.chance(0.3):
             self.line(f"elif {self.bool_()}:")
-            self.block(1, depth - 1)
+            self.block(1, 0)
         if self.chance(0.4):
             self.line("else:")
-            self.block(self.rng.randrange(1, 3), depth - 1)
+            self.block(1, depth - 1)
 
     def leave(self, depth):
         """Perhaps a `break` or `continue` under a condition."""
@@ -280,7 +282,6 @@ class Fragment:
         self.signed.append(name)
         self.leave(depth)
         self.block(self.rng.randrange(1, 3), depth - 1)
-        self.leave(depth)
         self.whole.remove(name)
         self.signed.remove(name)
 
@@ -302,23 +303,23 @@ class Fragment:
         self.line(f"{target} = {name}[{self.int_(1)} % 4] + {name}[{self.pick('0', '1', '-1')}]")
         into.append(target)
 
-    def view(self, depth):
+    def called(self, _):
+        """Device functions of scalars and of an array."""
+        a, b, c = self.fresh("i"), self.fresh("i"), self.fresh("f")
+        self.line(f"{a} = picked(ia, {self.int_(0)})")
+        self.line(f"{b}, _ = both({a}, clipped({self.int_(1)}))")
+        self.line(f"{c} = {self.float_(0)} + blend({self.float_(0)}, {self.float_(0)})")
+        self.whole += [a, b]
+        self.floats.append(c)
+
+    def view(self, _):
         name, target = self.fresh("v"), self.fresh("f")
-        low, high = self.pick(("1", "n"), ("n // 2", ""), ("", "-2"), ("tid % 3", "tid % 3 + 4"))
+        low, high = self.pick(("1", "n"), ("n // 2", ""), ("", "-2"), ("k % 3", "k % 3 + 4"))
         self.line(f"{name} = {self.pick('fa', 'ga')}[{low}:{high}]")
         self.line(f"{target} = {name}[0] + {name}[{self.int_(0)} % 2]")
         self.floats.append(target)
-        if self.chance(0.3):
-            target = self.fresh("i")
-            self.line(f"{target} = picked(ia, {self.int_(0)})")
-            self.whole.append(target)
 
     # statements that all threads of a block run together
-
-    def together(self):
-        choices = [self.exchange, self.exchange, self.reduction, self.histogram, self.rounds, self.counted]
-        choices += [self.votes, self.shuffles, self.square]
-        self.rng.choice(choices)()
 
     def shared(self, kind=None, shape="SLOTS"):
         name, kind = self.fresh("s"), kind or self.pick("float32", "float64", "int32", "int64", "float16", "int8")
@@ -336,7 +337,7 @@ class Fragment:
             self.line("cuda.syncthreads()")
         self.raced = True
 
-    def clash(self):
+    def clash(self, _):
         """Threads of one block, or of two, store to one element: other values, or the same."""
         stored = self.pick(f"{self.int_(0)} % 3", "7", "t", "cuda.blockIdx.x")
         self.line(
@@ -345,7 +346,7 @@ class Fragment:
         if self.chance(0.3):
             self.taken("i", "os[(t + 1) % 4]")
 
-    def exchange(self):
+    def exchange(self, _):
         name, letter = self.shared()
         stride = self.pick("tid", "tid", "SLOTS - 1 - tid", "(tid * 3) % SLOTS")
         self.line(f"{name}[{stride}] = {self.float_(1) if letter == 'f' else self.int_(1)}")
@@ -357,14 +358,14 @@ class Fragment:
             self.taken(letter, f"{name}[{self.int_(0)} % SLOTS]")  # perhaps never written
         self.barrier()
 
-    def square(self):
+    def square(self, _):
         name, letter = self.shared(shape="(16, 8)")
         self.line(f"{name}[tid // 8, tid % 8] = {self.float_(1) if letter == 'f' else self.int_(1)}")
         self.barrier()
         self.taken(letter, f"{name}[0, {self.int_(0)} % min(nt, 8)] + {name}[(nt - 1) // 8, 0]")
         self.barrier()
 
-    def reduction(self):
+    def reduction(self, _):
         name, letter = self.shared(self.pick("float32", "int32", "int64"))
         step = self.fresh("p")
         self.line(f"{name}[tid] = {self.float_(1) if letter == 'f' else self.int_(1)}")
@@ -378,7 +379,7 @@ class Fragment:
         self.taken(letter, f"{name}[0]")
         self.barrier()
 
-    def histogram(self):
+    def histogram(self, _):
         name, _ = self.shared(self.pick("int32", "uint32", "int64"), "8")
         self.line("if tid < 8:")
         self.line(f"    {name}[tid] = 0")
@@ -392,7 +393,7 @@ class Fragment:
         self.taken("i", f"{name}[tid % min(nt, 8)]")
         self.line("cuda.syncthreads()")
 
-    def rounds(self):
+    def rounds(self, _):
         name, letter = self.shared()
         total, index = self.fresh("f"), self.fresh("j")
         self.line(f"{total} = {self.pick('0', '0.0', 'float32(0)')}")
@@ -405,32 +406,33 @@ class Fragment:
         self.indent -= 1
         self.floats.append(total)
 
-    def counted(self):
+    def counted(self, _):
         self.taken("i", f"cuda.syncthreads_{self.pick('count', 'and', 'or')}({self.bool_(1)})")
 
-    def votes(self):
+    def votes(self, _):
         mask = self.fresh("m")
         self.line(f"{mask} = cuda.activemask()")
         kind = self.pick("ballot", "any", "all", "eq")
         self.taken("i", f"int64(cuda.{kind}_sync({mask}, {self.bool_(0)}))")
 
-    def shuffles(self):
+    def shuffles(self, _):
         self.full_warps = True
         letter = self.pick("i", "f")
         value = f"int32({self.int_(1)})" if letter == "i" else f"float32({self.float_(1)})"
         kind, lane = self.pick(("", "tid % 5"), ("_up", "2"), ("_down", "1"), ("_xor", "4"))
         self.taken(letter, f"cuda.shfl{kind}_sync(0xFFFFFFFF, {value}, {lane})")
         if self.chance(0.4):
-            self.warp_exchange()
+            self.warp_exchange(0)
 
-    def warp_exchange(self):
+    def warp_exchange(self, _):
+        self.full_warps = True
         name, letter = self.shared("int32")
         self.line(f"{name}[tid] = {self.int_(1)}")
         self.line("cuda.syncwarp()")
         self.taken(letter, f"{name}[tid ^ 1]")
         self.line("cuda.syncwarp()")
 
-    def divergent_warp(self):
+    def divergent_warp(self, _):
         """Lanes of a branch among themselves, asked for the lowest of them."""
         mask, target = self.fresh("m"), self.fresh("i")
         self.line(f"{target} = {self.int_(0)}")
@@ -442,35 +444,61 @@ class Fragment:
 
     # the whole
 
-    def write(self):
-        if self.racy:
-            self.rng.choice([self.exchange, self.rounds, self.square, self.clash, self.clash])()
-        for _ in range(self.rng.randrange(1, 3)):
-            if self.chance(0.6):
-                self.together()
-            self.statement(2)
-        if self.chance(0.2):
-            self.divergent_warp()
-        if self.chance(0.25):
-            self.line(f"if {self.bool_()}:")
-            self.block(1, 0)
+    def write(self, theme):
+        self.assign(0)
+        if self.chance(0.5):
+            self.assign(0)
+        for step in theme:
+            getattr(self, step)(2 if step in ("for_", "while_") else 1)
+        if self.chance(0.5):
+            self.augment(0)
+        if self.chance(0.15):
+            self.line(f"if {self.bool_(0)}:")
             self.line("    return")
-        for _ in range(self.rng.randrange(1, 3)):
-            self.statement(2)
         self.line(f"oi[t] = {' + '.join(self.whole) or 'tid'}")
         if self.floats:
             self.line(f"of[t] = {' + '.join(self.floats)}")
         return self.lines
 
 
-def module_text(rng, seed, fragments, racy):
-    """The text of a module, and whether each fragment needs full warps."""
-    written, full = [], []
+#: what each fragment is about; those that begin with "clash" or "race" are racy
+THEMES = (
+    ("exchange",),
+    ("if_", "atomic"),
+    ("for_",),
+    ("square",),
+    ("shuffles",),
+    ("while_", "private_store"),
+    ("rounds",),
+    ("local_array", "unpack"),
+    ("reduction",),
+    ("votes", "divergent_warp"),
+    ("race", "rounds"),
+    ("view", "if_"),
+    ("histogram",),
+    ("called", "private_store"),
+    ("counted", "for_"),
+    ("warp_exchange",),
+    ("clash",),
+    ("unpack", "while_"),
+    ("race", "exchange"),
+)
+
+
+def module_text(rng, seed, fragments, names):
+    """A module's text, the arguments its kernel takes, and which fragments are racy or need full warps."""
+    written, racy, full = [], [], []
     for number in range(fragments):
-        fragment = Fragment(rng, number, racy[number])
+        theme = THEMES[(seed * fragments + number) % len(THEMES)]
+        racy.append(theme[0] in ("race", "clash"))
+        fragment = Fragment(rng, number, racy[-1])
         written.append(f"    {'el' if number else ''}if which == {number}:")
-        written += fragment.write()
+        written += fragment.write(tuple(step for step in theme if step != "race"))
         full.append(fragment.full_warps)
+    body = "\n".join(written) + "\n"
+    words = set(re.findall(r"\w+", body))
+    used = [name for name in names if name in words]
     types = ", ".join(sorted({*WHOLE, "float16", "float32", "float64"}))
-    head = HEADER.format(seed=seed, types=types, slots=SLOTS, step=rng.randrange(1, 9))
-    return head + "\n".join(written) + "\n", full
+    parameters = ", ".join(used)
+    head = HEADER.format(seed=seed, types=types, slots=SLOTS, step=rng.randrange(1, 9), parameters=parameters)
+    return head + body, used, racy, full

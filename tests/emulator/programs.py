@@ -1,7 +1,8 @@
 """Random small programs of the dialect, by seed: a kernel of several fragments, launched one fragment at a time.
 
-To compile costs seconds and to run costs milliseconds, so one source serves several programs: its fragments, each in
-several launches. `programs(sources, launches)` gives all of them; the same seeds give the same programs.
+To compile costs seconds, most of them for any kernel at all, and to run costs milliseconds. So one source serves
+several programs: its fragments, each in several launches. `programs(sources, launches)` gives all of them, such as 500
+by `programs(13, 10)`; the same seeds give the same programs.
 """
 
 import atexit
@@ -33,6 +34,7 @@ class RandomProgram:
     seed: tuple[int, int, int]  #: source, fragment, launch
     text: str  #: of the whole module
     kernel: Any  #: numba.cuda dispatcher
+    names: tuple[str, ...]  #: of its parameters
     grid: tuple[int, ...]
     block: tuple[int, ...]
     racy: bool  #: values depend on the schedule; only its races are to be compared
@@ -54,8 +56,7 @@ def folder():
 def source(seed, fragments=FRAGMENTS):
     """A module's text, its kernel, the types of its arrays, which fragments are racy and which need full warps."""
     rng = random.Random(seed)
-    racy = [rng.random() < 0.1 for _ in range(fragments)]
-    text, full = module_text(rng, seed, fragments, racy)
+    text, used, racy, full = module_text(rng, seed, fragments, NAMES)
     types = {
         "ia": rng.choice(WHOLE[:4]),
         "ua": rng.choice(WHOLE[4:]),
@@ -76,20 +77,21 @@ def source(seed, fragments=FRAGMENTS):
     spec = importlib.util.spec_from_file_location(file.stem, file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return text, module.kernel, types, racy, full
+    return text, module.kernel, used, types, racy, full
 
 
 def random_program(seed, fragment=0, launch=0, fragments=FRAGMENTS):
     """The program of a source, a fragment of it, and a launch."""
-    text, kernel, types, racy, full = source(seed, fragments)
+    text, kernel, used, types, racy, full = source(seed, fragments)
     rng = random.Random(f"{seed} {fragment} {launch}")
     grid, block = rng.choice(GRIDS), rng.choice(FULL if full[fragment] else BLOCKS)
     threads = int(np.prod(grid) * np.prod(block))
 
     def make_args():
-        return arguments(types, fragment, threads, f"{seed} {fragment} {launch}")
+        given = arguments(types, fragment, threads, f"{seed} {fragment} {launch}")
+        return tuple(value for name, value in zip(NAMES, given, strict=True) if name in used)
 
-    return RandomProgram((seed, fragment, launch), text, kernel, grid, block, racy[fragment], make_args)
+    return RandomProgram((seed, fragment, launch), text, kernel, tuple(used), grid, block, racy[fragment], make_args)
 
 
 def programs(sources, launches, first=0, fragments=FRAGMENTS):

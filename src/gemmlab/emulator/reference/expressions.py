@@ -51,7 +51,7 @@ class Expressions:
         self.products: set[str] = set()  #: names that hold a product nobody else reads
         self.row: Row = ("assign", Place(source.file, source.tree.lineno), None)
         self.temporaries = 0
-        self.is_kernel = not program.functions and len(program.made) == 1
+        self.is_kernel = source is program.kernel
 
     @contextmanager
     def within(self, kind: str, node: Any, array: ast.expr | None = None) -> Iterator[None]:

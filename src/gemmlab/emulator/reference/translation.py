@@ -42,6 +42,7 @@ class Translation:
     `nodes` are numbered so that within one function's body an earlier number runs earlier.
     """
 
+    kernel: Source
     nodes: list[Node] = field(default_factory=list)
     objects: dict[str, Any] = field(default_factory=dict)  #: what generated names stand for
     functions: list[ast.FunctionDef] = field(default_factory=list)
@@ -105,6 +106,6 @@ def translation(kernel: object, kinds: tuple[Kind, ...]) -> Translation:
 
 @lru_cache(maxsize=64)
 def _translated(function: FunctionType, kinds: tuple[Kind, ...]) -> Translation:
-    made = Translation()
+    made = Translation(loaded(function))
     made.entry = made.function(function, kinds).name
     return made
