@@ -29,7 +29,7 @@ def test_programs_are_small_and_do_something(outcomes):
     for program, _, outcome in outcomes:
         assert np.prod(program.grid) <= 4
         assert np.prod(program.block) <= 70
-        assert sum(tally.threads for key, tally in outcome.tallies.items() if key.kind == "store") > 0
+        assert outcome.tallies
     stored = [
         any(np.any(args[program.names.index(name)]) for name in ("oi", "of") if name in program.names)
         for program, args, _ in outcomes
