@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import z3
@@ -12,7 +11,8 @@ import z3
 from gemmlab.emulator.launch import Launch
 from gemmlab.emulator.program import Const, Expr, Extent, Line, Param, Program
 from gemmlab.emulator.proof.paths import Event, Found, Paths, conflicting
-from gemmlab.emulator.proof.shapes import Shapes
+from gemmlab.emulator.proof.relations import DIVIDED, EQUAL, FIXED, FLAT, Relation, Sizes, relations_of, sizes_of
+from gemmlab.emulator.proof.shapes import Shapes, listed
 from gemmlab.emulator.proof.symbols import Symbols, Term
 
 
@@ -26,92 +26,80 @@ class Question:
     blocks: int = 1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Relation:
-    """Two sizes that are equal at the launch, or one and its value there: a premise that a proof may come to need."""
-
-    label: Term
-    formula: Term
-    words: str
-    fixes: bool  #: an integer argument, or an axis of the grid, to its value
-
-
 def search(program: Program, launch: Launch, deadline: float, clock: Callable[[], float]) -> Shapes:
     """The answer for a program: proven, a possible conflict, or what z3 left open."""
     sizes = sizes_of(program, launch)
     symbols = Symbols(launch.block, {e: term for e, (term, _) in sizes.items()} | own_extents(program, launch))
     found = Paths(program, symbols).follow()
-    relations = relations_of(sizes) + flat_axes(symbols, launch)
-    solver = z3.Solver()
-    solver.add(*(least(e, term) for e, (term, _) in sizes.items()), *(g >= 1 for g in symbols.grid.values()))
-    solver.add(*(z3.Implies(r.label, r.formula) for r in relations))
-    needed: list[Relation] = []
-    asked = 0
+    asking = Asking(relations_of(program, launch, sizes, symbols), deadline, clock)
+    asking.solver.add(*(least(e, term) for e, (term, _) in sizes.items()), *(g >= 1 for g in symbols.grid.values()))
+    asked, beyond = 0, ""
     for question in questions(program, symbols, found):
         asked += 1
-        solver.push()
-        solver.add(question.formula)
-        answer, needed = ask(solver, relations, needed, deadline, clock)
+        asking.solver.push()
+        asking.solver.add(question.formula)
+        answer, model = asking.ask()
+        where = "" if model is None else f"{question.what}, {example(model, question, sizes, symbols)}"
         if answer == z3.sat:
-            where = example(solver.model(), question, sizes, symbols)
-            return Shapes(False, f"a possible {question.what}, {where}", possible=f"{question.what}, {where}")
+            return Shapes(False, f"a possible {where}", possible=where)
         if answer == z3.unknown:
             return Shapes(False, f"not shown: z3 did not decide in time whether there is a {question.what}")
-        solver.pop()
+        beyond = beyond or where
+        asking.solver.pop()
     block = "x".join(map(str, launch.block))
-    why = f"z3 refutes {asked:,} conflicts of two threads at any extents and grid, in blocks of {block}"
-    return Shapes(True, why, tuple(r.words for r in needed))
+    assumptions = tuple(r.words for r in asking.needed)
+    if beyond:
+        return Shapes(
+            False, f"shown only where {listed(assumptions)}; elsewhere a possible {beyond}", assumptions, beyond
+        )
+    return Shapes(True, f"z3 refutes {asked:,} conflicts of two threads, in blocks of {block}", assumptions)
 
 
-def ask(
-    solver: Any, relations: list[Relation], needed: list[Relation], deadline: float, clock: Callable[[], float]
-) -> tuple[Any, list[Relation]]:
-    """z3's answer, and the relations needed so far: as few as will do, values of arguments last."""
-    answer = z3.unknown
-    free = [r for r in relations if not r.fixes]
-    for premises in (needed, free, relations):
-        left = int(1000 * (deadline - clock()))
-        if left <= 0:
-            return z3.unknown, needed
-        solver.set("timeout", left)
-        answer = solver.check(*(r.label for r in {*needed, *premises}))
-        if answer == z3.unsat:
-            return answer, needed if premises is needed else needed + fewest(solver, premises, needed)
-        if answer == z3.unknown:
-            break
-    return answer, needed
+class Asking:
+    """Puts questions to z3 under as few relations as will do; `needed` are those it came to need."""
 
+    def __init__(self, relations: list[Relation], deadline: float, clock: Callable[[], float]) -> None:
+        self.relations, self.deadline, self.clock = relations, deadline, clock
+        self.needed: list[Relation] = []
+        self.solver = z3.Solver()
+        self.solver.add(*(z3.Implies(r.label, r.formula) for r in relations))
 
-def fewest(solver: Any, premises: list[Relation], needed: list[Relation]) -> list[Relation]:
-    """The further relations that a refutation cannot do without: one where one will do."""
-    core = {str(label) for label in solver.unsat_core()}
+    def ask(self) -> tuple[Any, Any]:
+        """z3's answer; a model of the least shapes where one is possible, or was before relations past FLAT."""
+        model = None
+        for tier in (None, EQUAL, FLAT, DIVIDED, FIXED):
+            premises = [r for r in self.relations if r in self.needed or (tier is not None and r.tier <= tier)]
+            left = int(1000 * (self.deadline - self.clock()))
+            if left <= 0:
+                return z3.unknown, None
+            self.solver.set("timeout", left)
+            answer = self.solver.check(*(r.label for r in premises))
+            if answer == z3.unknown:
+                return answer, None
+            if answer == z3.unsat:
+                self.needed += self.fewest(premises) if tier is not None else []
+                return answer, model
+            if tier == FLAT:
+                model = self.solver.model()
+        return answer, model
 
-    def suffice(relations: list[Relation]) -> bool:
-        return bool(solver.check(*(r.label for r in (*needed, *relations))) == z3.unsat)
+    def fewest(self, premises: list[Relation]) -> list[Relation]:
+        """The further relations that a refutation cannot do without: one where one will do."""
+        core = {str(label) for label in self.solver.unsat_core()}
+        new = [r for r in premises if r not in self.needed]
+        alone = next((r for r in new if self.suffice([r])), None)
+        if alone is not None:
+            return [alone]
+        kept = [r for r in new if str(r.label) in core]
+        for relation in list(kept):
+            without = [r for r in kept if r is not relation]
+            if self.suffice(without):
+                kept = without
+        return kept
 
-    alone = next((r for r in premises if r not in needed and suffice([r])), None)
-    if alone is not None:
-        return [alone]
-    kept = [r for r in premises if str(r.label) in core and r not in needed]
-    for relation in list(kept):
-        without = [r for r in kept if r is not relation]
-        if suffice(without):
-            kept = without
-    return kept
-
-
-def sizes_of(program: Program, launch: Launch) -> dict[Expr, tuple[Term, int]]:
-    """Extents of arguments and integer arguments: their symbols, and their values at the launch."""
-    sizes: dict[Expr, tuple[Term, int]] = {}
-    for argument, value in zip(program.arguments, launch.args, strict=True):
-        if argument.ndim is not None:
-            for axis, side in enumerate(value.shape):
-                sizes[Extent(argument.name, axis)] = z3.Int(f"{argument.name}.shape[{axis}]"), int(side)
-        elif argument.type == "bool":
-            continue
-        elif "int" in argument.type:
-            sizes[Param(argument.type, argument.name)] = z3.Int(argument.name), int(value)
-    return sizes
+    def suffice(self, relations: list[Relation]) -> bool:
+        """Whether the question is refuted under those further relations."""
+        return bool(self.solver.check(*(r.label for r in (*self.needed, *relations))) == z3.unsat)
 
 
 def own_extents(program: Program, launch: Launch) -> dict[Expr, Term]:
@@ -139,25 +127,6 @@ def item_bytes(type_name: str) -> int:
 def least(size: Expr, term: Term) -> Term:
     """Extents are 1 at least, integer arguments 0."""
     return term >= (1 if isinstance(size, Extent) else 0)
-
-
-def relations_of(sizes: dict[Expr, tuple[Term, int]]) -> list[Relation]:
-    """What is equal at the launch."""
-    found = []
-    for (one, here), (other, there) in combinations(sizes.values(), 2):
-        if here == there:
-            found.append(Relation(z3.Bool(f"{one} = {other}"), one == other, f"{one} == {other}", False))
-    for size, (term, here) in sizes.items():
-        if isinstance(size, Param):
-            found.append(Relation(z3.Bool(f"{term} as here"), term == here, f"{term} == {here}", True))
-    return found
-
-
-def flat_axes(symbols: Symbols, launch: Launch) -> list[Relation]:
-    """Axes of the grid that have one block at the launch: most kernels take them to have no more."""
-    axes = zip("xyz", launch.grid, strict=True)
-    terms = [(axis, symbols.grid[axis]) for axis, side in axes if side == 1]
-    return [Relation(z3.Bool(f"one {axis}"), term == 1, f"gridDim.{axis} == 1", True) for axis, term in terms]
 
 
 def questions(program: Program, symbols: Symbols, found: Found) -> Iterator[Question]:
@@ -220,7 +189,7 @@ def at(program: Program, line: Line) -> str:
     return f"line {line.number}" + (f" of {program.files[line.file]}" if line.file else "")
 
 
-def example(model: Any, question: Question, sizes: dict[Expr, tuple[Term, int]], symbols: Symbols) -> str:
+def example(model: Any, question: Question, sizes: Sizes, symbols: Symbols) -> str:
     """The shape and the threads of a conflict, in words."""
     shapes: dict[str, list[int]] = {}
     scalars = []

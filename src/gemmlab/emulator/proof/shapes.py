@@ -21,8 +21,9 @@ NOT_INSTALLED = "z3 is not installed: `pip install gemmlab[proof]`"
 class Shapes:
     """What is shown of all shapes. `proven` is None where nothing could be tried; `why` in words.
 
-    `assumptions` are relations between extents, as they hold at the launch, that the proof rests on. `possible` is a
-    conflict that was found instead, not yet seen to happen.
+    `assumptions` are relations between sizes, as they hold at the launch, that the proof rests on. `possible` is a
+    conflict that was found, not yet seen to happen. With both, it is shown under the assumptions only, such as that
+    extents are whole tiles, and the conflict is one elsewhere.
     """
 
     proven: bool | None
@@ -51,3 +52,8 @@ def prove_shapes(
         return search(program, launch, clock() + seconds, clock)
     except NotFollowedError as cut:
         return Shapes(False, f"not shown: {cut.what} at line {cut.line.number} is not followed over all shapes")
+
+
+def listed(words: tuple[str, ...]) -> str:
+    """`a, b and c`."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))

@@ -8,7 +8,7 @@ from gemmlab.emulator.launch import Launch
 from gemmlab.emulator.program import Line, Program
 from gemmlab.emulator.proof.blocks import Brute, classes
 from gemmlab.emulator.proof.disjoint import disjoint_writes, overlapping
-from gemmlab.emulator.proof.shapes import Shapes, prove_shapes
+from gemmlab.emulator.proof.shapes import Shapes, listed, prove_shapes
 from gemmlab.emulator.proof.taint import Steer, Taint, taint
 from gemmlab.emulator.tallies import SAME_VALUE, Outcome
 
@@ -55,10 +55,12 @@ def prove(
         return refuted(outcome)
     schedules = every_schedule(program, launch, outcome, found, ran)
     contents = any_contents(program, outcome, found) if schedules.holds else lacking(schedules)
-    sizes = Claim(None, "not asked for")
-    if shapes:
-        sizes = any_shape(prove_shapes(program, launch, seconds)) if contents.holds else lacking(contents)
-    return worded(found, outcome, schedules, contents, sizes)
+    searched = prove_shapes(program, launch, seconds) if shapes and contents.holds else None
+    if not shapes:
+        sizes = Claim(None, "not asked for")
+    else:
+        sizes = lacking(contents) if searched is None else Claim(searched.proven, searched.why)
+    return worded(found, outcome, schedules, contents, sizes, searched)
 
 
 def lacking(claim: Claim) -> Claim:
@@ -118,12 +120,6 @@ def any_contents(program: Program, outcome: Outcome, found: Taint) -> Claim:
     return Claim(True, "no branch and no address depends on what arrays hold")
 
 
-def any_shape(found: Shapes) -> Claim:
-    """The claim for all shapes, with the assumptions it rests on."""
-    rests = f", given {' and '.join(found.assumptions)}" if found.assumptions and found.proven else ""
-    return Claim(found.proven, found.why + rests)
-
-
 def steered(program: Program, steer: Steer) -> str:
     """A steering line in words."""
     return f"{steer.what} steers {steer.how} at {place(program, steer.line)}"
@@ -134,7 +130,9 @@ def place(program: Program, line: Line) -> str:
     return f"line {line.number}" + (f" of {program.files[line.file]}" if line.file else "")
 
 
-def worded(found: Taint, outcome: Outcome, schedules: Claim, contents: Claim, shapes: Claim) -> Proof:
+def worded(
+    found: Taint, outcome: Outcome, schedules: Claim, contents: Claim, shapes: Claim, searched: Shapes | None
+) -> Proof:
     """The strongest claim as a sentence, and what keeps it from being stronger."""
     reasons = [f"{what} depends on the schedule" for what in found.orders]
     if found.rounding:
@@ -148,11 +146,12 @@ def worded(found: Taint, outcome: Outcome, schedules: Claim, contents: Claim, sh
     text, holds = "race-free in every schedule of this launch", "schedules"
     if contents.holds:
         text, holds = "race-free in every schedule, for any contents, at this shape", "contents"
-    if shapes.holds:
-        text, holds = "race-free in every schedule, for any contents, at any shape", "shapes"
-        reasons.append(shapes.why)
-    elif contents.holds and shapes.holds is False:
-        reasons.append(f"at other shapes: {shapes.why}")
-    elif not contents.holds:
+    else:
         reasons.append(f"for other contents: {contents.why}")
+    if searched is not None and searched.proven:
+        where = f" where {listed(searched.assumptions)}" if searched.assumptions else ""
+        text, holds = f"race-free in every schedule, for any contents, at any shape{where}", "shapes"
+        reasons.append(f"{searched.why}, and takes arrays not to share memory")
+    elif searched is not None:
+        reasons.append(f"at other shapes: {searched.why}")
     return Proof(holds, schedules, contents, shapes, text, tuple(reasons))
