@@ -155,6 +155,9 @@ def checked(schedule: Schedule) -> Schedule:
         ("seed", -(1 << 62), 1 << 62),
     ):
         whole(key, getattr(schedule, key), least, most)
+    for key in ("first", "last", "delay", "turns"):
+        if not isinstance(getattr(schedule, key), tuple):
+            raise GemmlabError(f"{key} of a schedule is {getattr(schedule, key)!r}", "a list")
     for key in ("first", "last"):
         for thread in getattr(schedule, key):
             whole(key, thread, 0, 1023)
