@@ -7,6 +7,9 @@ import importlib.util
 import os
 import sys
 import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
@@ -36,6 +39,26 @@ def compiled(text: str, name: str) -> ModuleType:
     spec.loader.exec_module(module)
     LOADED[module_name] = module
     return module
+
+
+@contextmanager
+def lightly() -> Iterator[None]:
+    """Compile what is compiled meanwhile at LLVM's level O1.
+
+    Generated code is many short loops of calls and branches: O3 tries to vectorise each, takes five times as long to
+    compile, and what comes out runs no faster.
+    """
+    from numba.core import config
+
+    with LIGHTLY:
+        usual, config.OPT = config.OPT, type(config.OPT)(min(1, int(config.OPT)))
+        try:
+            yield
+        finally:
+            config.OPT = usual
+
+
+LIGHTLY = threading.RLock()
 
 
 def folder() -> Path:

@@ -95,8 +95,9 @@ class Emitter(Steering):
             self.flush(bundle)
             self.statement(statement)
             self.learn(statement)
-            if self.may_shrink(statement):
+            if any(escaping((statement,))):  # what follows is executed less often
                 self.piece = None
+            if self.may_shrink(statement):
                 self.recount(self.active)
                 if place + 1 < len(body):
                     self.text.put(f"if {self.active.threads} > 0:")

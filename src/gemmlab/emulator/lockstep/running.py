@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gemmlab.emulator import program as p
-from gemmlab.emulator.compiled import compiled
+from gemmlab.emulator.compiled import compiled, lightly
 from gemmlab.emulator.launch import Launch
 from gemmlab.emulator.lockstep.found import Findings, faults_of
 from gemmlab.emulator.lockstep.generate import Generated, generated
@@ -51,8 +51,9 @@ def run(
     """
     wanted = None if values else steering_variables(program)
     made = generated(program, wanted=wanted)
-    ready(set(made.symbols))
-    function = compiled(made.text, program.name).run_blocks
+    with lightly():
+        ready(set(made.symbols))
+        function = compiled(made.text, program.name).run_blocks
     layout = made.layout
     workers = 1 if alone(program, layout) else max(1, threads or os.cpu_count() or 1)
     before = saved(program, launch) if workers > 1 else []
@@ -107,6 +108,8 @@ class Run:
         """Run on that many threads."""
         workers = min(workers, self.total)
         states = self.states = [State(self.program, self.launch, self.made) for _ in range(workers)]
+        with lightly():  # an empty run compiles
+            self.function(self.which, 0, 0, *states[0].arguments(self.limit))
         # compiled code hears no interrupt: it runs on threads beside the one that does
         with ThreadPoolExecutor(workers) as pool:
             futures = [pool.submit(self.work, state) for state in states]

@@ -1,0 +1,54 @@
+"""Engine and reference side by side: what must be equal, as values that a test can compare and print."""
+
+import numpy as np
+
+from gemmlab.emulator.launch import launch_of
+from gemmlab.emulator.lockstep.running import run
+from gemmlab.emulator.lower import program_of
+from gemmlab.emulator.reference import run_reference
+from gemmlab.emulator.tallies import Tally
+
+
+def rows(outcome):
+    """Counts by row; arithmetic by line, since forms may count it with different statements of a line."""
+    found = {}
+    arithmetic = {}
+    for key, tally in outcome.tallies.items():
+        line = key.place.number
+        flop, fma = arithmetic.get(line, (0, 0))
+        arithmetic[line] = (flop + tally.flop, fma + tally.fma)
+        if key.kind != "assign":
+            row = (line, key.kind, key.array)
+            found[row] = found.get(row, Tally()) + Tally(tally.threads, tally.requests, tally.pieces, tally.splits)
+    nothing = Tally()
+    return {row: tally for row, tally in found.items() if tally != nothing}, {k: v for k, v in arithmetic.items() if any(v)}
+
+
+def faults(outcome):
+    """Faults by kind, array and lines."""
+    return {
+        (f.kind, f.array, frozenset(p.number for p in (f.line, f.other_line) if p is not None)) for f in outcome.faults
+    }
+
+
+def copied(args):
+    return tuple(a.copy() if isinstance(a, np.ndarray) else a for a in args)
+
+
+def both(kernel, grid, block, make_args, **more):
+    """(engine's outcome and arrays, reference's) of one launch."""
+    args, others = make_args(), make_args()
+    program = program_of(kernel, *args)
+    launch = launch_of(program, grid, block, args, **more)
+    one = run(program, launch)
+    other = run_reference(kernel, grid, block, *others, **more)
+    return (one, launch.args), (other, others)
+
+
+def same_values(some, others):
+    """Whether all arrays are equal bit for bit, NaN as NaN."""
+    return all(
+        np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+        for a, b in zip(some, others, strict=True)
+        if isinstance(a, np.ndarray)
+    )
