@@ -9,6 +9,8 @@ import threading
 
 import pytest
 
+from gemmlab.cli import main
+
 SHAPE = ("explain", "512", "384", "256", "--format", "float16")
 HEAVY = ("torch", "numba", "matplotlib", "pandas", "scipy")
 
@@ -133,3 +135,15 @@ def test_an_interrupt_is_status_130():
     assert first
     assert running.returncode == 130
     assert b"Traceback" not in err
+
+
+def test_a_lack_of_memory_is_said(monkeypatch, capsys):
+    def greedy(words):
+        raise MemoryError("Unable to allocate 32.0 GiB")
+
+    monkeypatch.setattr("gemmlab.cli.chips.run", greedy)
+    assert main(["chips"]) == 2
+    assert (
+        capsys.readouterr().err
+        == "error: memory is too small: Unable to allocate 32.0 GiB\n\nhint: a smaller problem\n"
+    )

@@ -57,6 +57,9 @@ def main(words: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read the output has seen enough
         quiet_stdout()
         return 0
+    except MemoryError as error:
+        say(GemmlabError(f"memory is too small: {error}".rstrip(": "), "a smaller problem"))
+        return 2
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as error:
