@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
+
+import numpy as np
 
 from gemmlab.emulator.launch import Launch
 from gemmlab.emulator.program import Program
@@ -12,6 +15,8 @@ from gemmlab.emulator.tallies import Fault, Key, Outcome, Tally
 from gemmlab.record import BlocksSection
 
 ENGINES = ("compiled", "reference")
+MOST_VERIFIED = 64  #: classes of which members are run against the one that stands for them
+MEMBERS = 2  #: so many of each
 
 
 def counted(
@@ -39,20 +44,32 @@ def by_class(
     program: Program, launch: Launch, threads: int | None, step_limit: int | None
 ) -> tuple[Outcome, BlocksSection]:
     """Counts without values: of one block of each class where there are classes, else of every block."""
-    from gemmlab.emulator.lockstep.running import run
-    from gemmlab.emulator.proof.blocks import Brute, classes
+    from gemmlab.emulator.lockstep.running import restore, run, saved
+    from gemmlab.emulator.proof.blocks import Brute, classes, verify
 
     found = classes(program, launch)
     if isinstance(found, Brute):
-        outcome = run(program, launch, values=False, threads=threads, step_limit=step_limit)
+        # what steers threads may be values that the kernel itself stores: all are worked out, and the arrays put back
+        before = saved(program, launch)
+        try:
+            outcome = run(program, launch, threads=threads, step_limit=step_limit)
+        finally:
+            restore(before)
         why = f"every block, since at line {found.line.number} {found.reason}"
         return outcome, BlocksSection(total=launch.blocks, run=launch.blocks, how=why)
-    parts = []
-    for block, size in zip(found.representatives, found.counts, strict=True):
-        once = run(program, launch, values=False, blocks=[int(block)], threads=1, step_limit=step_limit)
-        parts.append(times(once, int(size)))
-    blocks = BlocksSection(total=launch.blocks, run=len(parts), how=found.why)
-    return together(parts), blocks
+
+    @cache
+    def one(block: int) -> Outcome:
+        return run(program, launch, values=False, blocks=[block], threads=1, step_limit=step_limit)
+
+    parts = [times(one(int(b)), int(n)) for b, n in zip(found.representatives, found.counts, strict=True)]
+    compared, unlike = (0, None)
+    if len(found.representatives) <= MOST_VERIFIED:
+        compared, unlike = verify(found, one, MEMBERS, np.random.default_rng(0))
+    if unlike is not None:  # a proof that a run refutes is a fault of this program, never of the user's
+        raise AssertionError(f"{program.name}: {unlike}")
+    why = f"{found.why}; {compared} others run too, and count the same" if compared else found.why
+    return together(parts), BlocksSection(total=launch.blocks, run=len(parts), how=why)
 
 
 def interpreted(

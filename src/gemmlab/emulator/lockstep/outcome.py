@@ -10,6 +10,10 @@ from gemmlab.emulator.lockstep.columns import PIECES, REQUESTS, SPLITS, THREADS
 from gemmlab.emulator.tallies import Key, Place, Tally
 
 
+#: kinds of statements that have rows; exits and inlined functions have none
+ROWS = frozenset({"load", "store", "atomic", "if", "for", "while", "barrier", "warpop", "assign"})
+
+
 def place_of(program: p.Program, site: int) -> Place:
     """The line of a site."""
     line = program.sites[site].line
@@ -21,7 +25,7 @@ def tallies_of(program: p.Program, counters: NDArray[np.int64]) -> dict[Key, Tal
     rows: dict[Key, Tally] = {}
     for number, site in enumerate(program.sites):
         threads = int(counters[number, THREADS])
-        if threads == 0:
+        if threads == 0 or site.kind not in ROWS:
             continue
         steady = site.kind == "assign"
         tally = Tally(

@@ -9,7 +9,7 @@ from gemmlab.emulator.lower import expressions
 from gemmlab.emulator.lower.draft import Frame
 from gemmlab.emulator.lower.names import ArrayRef, Clash, Group, Object, Path, Value, meaning, scalar_type
 from gemmlab.emulator.lower.types import INTEGERS
-from gemmlab.emulator.program import Array, Binary, Const, Expr, Extent, Load, Special, Var
+from gemmlab.emulator.program import Array, Binary, Compare, Const, Expr, Extent, Load, Select, Special, Var
 
 SPECIALS = {
     f"cuda.{name}.{axis}": f"{name}.{axis}"
@@ -188,9 +188,14 @@ def _end(f: Frame, node: ast.AST, given: ast.expr | None, default: Expr, extent:
         if isinstance(extent, Const):
             return Const("int64", min(end.value, extent.value))
         return end if end == ZERO else Binary("int64", "min", end, extent)
+    if isinstance(end, Const):
+        if isinstance(extent, Const):
+            return Const("int64", max(extent.value + end.value, 0))
+        return Binary("int64", "max", Binary("int64", "add", extent, end), ZERO)
     if not isinstance(end, expressions.SIMPLE) or isinstance(end, Var):
         end = f.assign(node, f.temporary(), end)
-    return Binary("", "max", Binary("", "min", end, extent), ZERO)
+    counted = Select("", Compare("lt", end, ZERO), Binary("", "add", end, extent), end)  # from the end, as an index is
+    return Binary("", "max", Binary("", "min", counted, extent), ZERO)
 
 
 def declared(
