@@ -32,14 +32,15 @@ def test_each_step_is_one_statement_of_all_its_threads():
     assert [(step.kind, step.array, step.threads) for step in steps] == [
         ("load", "x", (0, 1, 2, 3)),
         ("store", "s", (0, 1, 2, 3)),
+        ("barrier", "", (0, 1, 2, 3)),
         ("load", "s", (0, 1, 2, 3)),
         ("load", "s", (1, 2, 3)),
         ("load", "s", (2, 3)),
         ("load", "s", (3,)),
         ("store", "y", (0, 1, 2, 3)),
     ]
-    assert [step.epoch for step in steps] == [0, 0, 1, 1, 1, 1, 1]
-    assert [step.index[0] for step in steps] == [(0,), (0,), (0,), (1,), (2,), (3,), (0,)]
+    assert [step.epoch for step in steps] == [0, 0, 0, 1, 1, 1, 1, 1]
+    assert [step.index[0] for step in steps if step.index] == [(0,), (0,), (0,), (1,), (2,), (3,), (0,)]
     assert steps[-1].value == (0, 1, 3, 6)
 
 
@@ -58,7 +59,25 @@ def test_the_launch_itself_is_not_changed_by_it():
 
 def test_it_is_json():
     told = json.loads(traced()[0].trace.to_json())
-    assert (told["kernel"], told["block"], len(told["steps"])) == ("summed", [4, 1, 1], 7)
+    assert (told["kernel"], told["block"], len(told["steps"])) == ("summed", [4, 1, 1], 8)
+    assert (told["version"], told["faults"]) == (1, [])
+
+
+@cuda.jit
+def racing(y):
+    s = cuda.shared.array(4, float32)
+    i = cuda.threadIdx.x
+    s[i] = i
+    cuda.syncwarp(15)
+    y[i] = s[i ^ 1]
+    s[0] = y[i]
+
+
+def test_waits_and_faults_are_told_too():
+    trace = gemmlab.emulate(racing, 1, 4, np.zeros(4, np.float32), trace=(0, 0, 0), prove=False).trace
+    assert [step.kind for step in trace.steps] == ["store", "warpop", "load", "store", "load", "store"]
+    (race, *_) = trace.faults
+    assert (race.kind, race.array, race.threads[0].thread) == ("shared_race", "s", (1, 0, 0))
 
 
 def test_a_block_that_is_not_there_is_refused():

@@ -197,7 +197,7 @@ class Emulation:
             barrier_waits=self.barrier_waits,
             arrays=self.arrays,
             lines=self.lines,
-            faults=tuple(summing.fault(launched, each) for each in self.faults),
+            faults=tuple(summing.fault(each, launched.called) for each in self.faults),
             schedules=self.schedules,
             proof=self.proof,
             notes=self.outcome.notes,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from gemmlab.emulator.tallies import SAME_VALUE, Fault, Key, Place, Tally
@@ -125,17 +125,17 @@ def local_access(rows: Iterable[LineCounts], kind: str) -> LocalAccess:
     return LocalAccess(elements=sum(each.elements for each in found), bytes=sum(each.bytes for each in found))
 
 
-def fault(launched: Launched, found: Fault) -> FaultSection:
-    """A fault as a Record holds it."""
+def fault(found: Fault, called: Callable[[str], str]) -> FaultSection:
+    """A fault as a Record holds it, files by the names they are called."""
     return FaultSection(
         kind=found.kind,
-        file=launched.called(found.line.file),
+        file=called(found.line.file),
         line=found.line.number,
         array=found.array,
         index=tuple(int(i) for i in found.index),
         threads=tuple(ThreadPlace(block=block, thread=thread) for block, thread in found.threads),
         epoch=found.epoch,
-        other_file=launched.called(found.other_line.file) if found.other_line else "",
+        other_file=called(found.other_line.file) if found.other_line else "",
         other_line=found.other_line.number if found.other_line else None,
         access=found.access,
         count=found.count,

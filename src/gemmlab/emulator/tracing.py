@@ -11,23 +11,25 @@ import numpy as np
 
 from gemmlab.emulator.launch import Launch
 from gemmlab.emulator.program import Program
-from gemmlab.emulator.reference.block import Access
-from gemmlab.emulator.reference.running import STEP_LIMIT, run_reference
-from gemmlab.emulator.reference.translation import translation
+from gemmlab.emulator.reference.block import Access, Block, Meeting
+from gemmlab.emulator.reference.running import STEP_LIMIT, kind, run_reference
+from gemmlab.emulator.reference.translation import Node, translation
 from gemmlab.emulator.shown_files import shown
-from gemmlab.record import GemmlabError
+from gemmlab.emulator.summing import fault
+from gemmlab.record import FaultSection, GemmlabError
 
 Triple = tuple[int, int, int]
+Placed = tuple[int, tuple[int, ...], "Step"]  #: epoch, position in the kernel, and the step
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
     """One statement, as all threads that come to it in the same rounds of its loops execute it."""
 
-    epoch: int  #: interval between barriers, from 0
+    epoch: int  #: interval between barriers, from 0; a barrier is the last step of its own
     file: str  #: of the line
     line: int  #: where it stands
-    kind: str  #: load, store or atomic
-    array: str  #: on which array
+    kind: str  #: load, store or atomic; barrier, or warpop of a warp
+    array: str  #: on which array; empty of a barrier or warp operation
     threads: tuple[int, ...]  #: their numbers x + y*bx + z*bx*by
     index: tuple[tuple[int, ...], ...]  #: the element of each
     value: tuple[float | int | bool | None, ...]  #: read or written by each; null where not finite
@@ -44,6 +46,7 @@ class TracedArray(msgspec.Struct, frozen=True, kw_only=True):
 class Trace(msgspec.Struct, frozen=True, kw_only=True):
     """One block of a launch."""
 
+    version: int = 1  #: of this form; it changes where a key's meaning does
     kernel: str  #: its name
     file: str  #: where it stands
     grid: Triple  #: blocks along x, y, z
@@ -52,6 +55,7 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
     arrays: dict[str, TracedArray]  #: by the kernel's names
     texts: dict[str, str]  #: of the kernel's lines, by number
     steps: tuple[Step, ...]  #: in order
+    faults: tuple[FaultSection, ...]  #: of this block alone
 
     def to_json(self) -> str:
         """As one JSON object."""
@@ -68,9 +72,9 @@ def trace(
     """
     if len(block) != 3 or not all(0 <= at < side for at, side in zip(block, launch.grid, strict=True)):
         raise GemmlabError(f"block {block} is not in a grid of {launch.grid}", "x, y and z from 0")
-    accesses: list[Access] = []
+    blocks: list[Block] = []
     copies = [value.copy() if isinstance(value, np.ndarray) else value for value in launch.args]
-    run_reference(
+    outcome = run_reference(
         kernel,
         launch.grid,
         launch.block,
@@ -78,10 +82,12 @@ def trace(
         dynamic_shared_bytes=launch.dynamic_shared_bytes,
         fill=launch.fill,
         blocks=[block],
-        on_event=accesses.append,
+        on_block=blocks.append,
         step_limit=step_limit or STEP_LIMIT,
     )
-    places = places_of(kernel, launch)
+    nodes = translation(kernel, tuple(kind(value) for value in launch.args)).nodes
+    accesses, meetings = blocks[0].accesses, blocks[0].meetings
+    moves = [*steps(accesses, nodes), *(waiting(meeting, nodes) for meeting in meetings)]
     return Trace(
         kernel=program.name,
         file=shown(program.files[0]),
@@ -90,15 +96,9 @@ def trace(
         traced=block,
         arrays={access.array.name: described(access.array) for access in accesses},
         texts={str(line.number): text for line, text in program.sources.items() if line.file == 0},
-        steps=tuple(steps(accesses, places)),
+        steps=tuple(step for _, _, step in sorted(moves, key=lambda move: move[:2])),
+        faults=tuple(fault(found, shown) for found in outcome.faults),
     )
-
-
-def places_of(kernel: object, launch: Launch) -> list[Any]:
-    """The line of each place of the syntax tree, as accesses number them."""
-    from gemmlab.emulator.reference.running import kind
-
-    return [node.place for node in translation(kernel, tuple(kind(value) for value in launch.args)).nodes]
 
 
 def described(array: Any) -> TracedArray:
@@ -107,23 +107,46 @@ def described(array: Any) -> TracedArray:
     return TracedArray(space=array.storage.space, type=values.dtype.name, shape=tuple(map(int, values.shape)))
 
 
-def steps(accesses: list[Access], places: list[Any]) -> list[Step]:
-    """Accesses of one statement in the same rounds put together, in the order of threads that go in step."""
+def waiting(meeting: Meeting, nodes: list[Node]) -> Placed:
+    """A barrier or warp operation of the threads that met at it."""
+    node = nodes[meeting.node]
+    return (
+        meeting.epoch,
+        meeting.position,
+        Step(
+            epoch=meeting.epoch,
+            file=shown(node.place.file),
+            line=node.place.number,
+            kind=node.kind,
+            array="",
+            threads=tuple(thread.number for thread in meeting.threads),
+            index=(),
+            value=(),
+        ),
+    )
+
+
+def steps(accesses: list[Access], nodes: list[Node]) -> list[Placed]:
+    """Accesses of one statement in the same rounds put together, with their places in the order of threads in step."""
     together: dict[tuple[Any, ...], list[Access]] = defaultdict(list)
     for access in accesses:
         together[access.epoch, access.position, access.kind, access.array.name].append(access)
     return [
-        Step(
-            epoch=epoch,
-            file=shown(places[position[-1]].file),
-            line=places[position[-1]].number,
-            kind=kind,
-            array=array,
-            threads=tuple(access.thread.number for access in done),
-            index=tuple(tuple(map(int, access.index)) for access in done),
-            value=tuple(plain(access.value) for access in done),
+        (
+            epoch,
+            position,
+            Step(
+                epoch=epoch,
+                file=shown(nodes[position[-1]].place.file),
+                line=nodes[position[-1]].place.number,
+                kind=access_kind,
+                array=array,
+                threads=tuple(access.thread.number for access in done),
+                index=tuple(tuple(map(int, access.index)) for access in done),
+                value=tuple(plain(access.value) for access in done),
+            ),
         )
-        for (epoch, position, kind, array), done in sorted(together.items(), key=lambda item: item[0][:2])
+        for (epoch, position, access_kind, array), done in together.items()
     ]
 
 

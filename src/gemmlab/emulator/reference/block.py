@@ -38,6 +38,20 @@ class Access:
         return self.position[-1]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Meeting:
+    """Threads that were let go together from a barrier, or did a warp operation among them."""
+
+    epoch: int  #: that ends with it, of a barrier
+    position: Position
+    threads: tuple[Thread, ...]
+
+    @property
+    def node(self) -> int:
+        """Which place of the syntax tree."""
+        return self.position[-1]
+
+
 @dataclass(slots=True)
 class Absence:
     """Threads that came to a barrier or warp operation while another did not."""
@@ -72,7 +86,7 @@ class Block:
     tests: list[tuple[Position, int, int, bool]] = field(default_factory=list)
     work: dict[tuple[int, str], int] = field(default_factory=dict)
     waits: list[tuple[Position, int, int]] = field(default_factory=list)  #: position, warp, node of each arrival
-    releases: list[tuple[int, Position, int, list[Thread]]] = field(default_factory=list)  #: epoch, where, node, who
+    meetings: list[Meeting] = field(default_factory=list)
     absences: list[Absence] = field(default_factory=list)
     epoch: int = 0
 

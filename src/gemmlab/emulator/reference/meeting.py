@@ -51,12 +51,12 @@ def go(waiting: dict[Thread, Wait], group: Group, results: dict[Thread, Any]) ->
 
 def synchronised(block: Block, group: Group, missing: list[Thread]) -> dict[Thread, Any]:
     """A barrier lets its threads go, and a new epoch begins."""
-    from gemmlab.emulator.reference.block import Absence
+    from gemmlab.emulator.reference.block import Absence, Meeting
 
     thread, wait = next(iter(group.items()))
     if missing:
         block.absences.append(Absence(wait.node, thread, missing[0], block.epoch))
-    block.releases.append((block.epoch, wait.position, wait.node, list(group)))
+    block.meetings.append(Meeting(block.epoch, wait.position, tuple(group)))
     block.epoch += 1
     holds = [bool(w.value) for w in group.values()]
     result = {"sync": None, "count": np.int32(sum(holds)), "and": np.int32(all(holds)), "or": np.int32(any(holds))}
@@ -65,10 +65,11 @@ def synchronised(block: Block, group: Group, missing: list[Thread]) -> dict[Thre
 
 def exchanged(block: Block, threads: list[Thread], group: Group) -> dict[Thread, Any]:
     """A warp operation among the lanes that are at it."""
-    from gemmlab.emulator.reference.block import Absence
+    from gemmlab.emulator.reference.block import Absence, Meeting
 
     lanes = {int(thread.laneid): wait for thread, wait in group.items()}
     wait = next(iter(group.values()))
+    block.meetings.append(Meeting(block.epoch, wait.position, tuple(group)))
     if wait.kind == "activemask":
         return dict.fromkeys(group, np.uint32(sum(1 << lane for lane in lanes)))
     for thread, named in group.items():
@@ -78,7 +79,6 @@ def exchanged(block: Block, threads: list[Thread], group: Group) -> dict[Thread,
             gone = threads[number] if number < len(threads) else None
             block.absences.append(Absence(wait.node, thread, gone, block.epoch))
             break
-    block.releases.append((block.epoch, wait.position, wait.node, list(group)))
     if wait.kind == "syncwarp":
         for mask in {w.mask for w in group.values()}:
             order([thread for thread, w in group.items() if w.mask == mask])

@@ -30,13 +30,14 @@ def run_reference(
     blocks: Iterable[Triple] | None = None,
     outputs: Iterable[str] = (),
     on_event: Callable[[Access], None] | None = None,
+    on_block: Callable[[Block], None] | None = None,
     step_limit: int = STEP_LIMIT,
 ) -> Outcome:
     """Run a numba.cuda kernel in plain Python, thread by thread, writing its arrays in place.
 
     Threads run in order (x fastest), each until it waits; blocks run in order, all of them or those named. `outputs`
-    are parameters of which every element must be written. `on_event` is called with each access. `step_limit` bounds
-    the accesses, branches and rounds of all threads together. Functions of `math` that are not exact are rounded from
+    are parameters of which every element must be written. `on_event` is called with each access, `on_block` with each
+    block after it ran. `step_limit` bounds the accesses, branches and rounds of all threads together. Functions of `math` that are not exact are rounded from
     float64; a GPU's differ in the last bits. Raises GemmlabError for what is not in the dialect, and past the limit.
     """
     launch = launch_of(None, grid, block, args, dynamic_shared_bytes=dynamic_shared_bytes, fill=fill)
@@ -53,6 +54,8 @@ def run_reference(
     steps, count = Steps(step_limit, step_limit), 0
     for done in run_blocks(program, launch, values, blocks, steps, on_event):
         count += 1
+        if on_block is not None:
+            on_block(done)
         for key, tally in counting.counted(program.nodes, done).items():
             rows[key] += tally
         found += faults.within_block(program.nodes, done)
