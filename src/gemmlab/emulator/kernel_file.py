@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator
@@ -55,14 +56,17 @@ def module_of(path: Path) -> ModuleType:
     """A file as a module, imported once more at each call; raises GemmlabError where that fails."""
     if not path.is_file():
         raise GemmlabError(f"there is no file `{path}`", "FILE.py:KERNEL, or a rung of the ladder such as `tiled`")
-    name = f"gemmlab_kernels_of_{path.stem}"
+    root, package = package_of(path)
+    name = ".".join([*package, path.stem]) if package else f"gemmlab_kernels_of_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path.resolve())
     if spec is None or spec.loader is None:
         raise GemmlabError(f"`{path}` is no Python file", "FILE.py:KERNEL")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
     try:
-        with beside(path), without_signatures(), contextlib.redirect_stdout(sys.stderr):
+        with reachable(root), without_signatures(), contextlib.redirect_stdout(sys.stderr):
+            if package:
+                importlib.import_module(".".join(package))
+            sys.modules[name] = module
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         ran = isinstance(error, SystemExit) or type(error).__name__.startswith("Cuda")
@@ -84,16 +88,24 @@ def told(error: BaseException, path: Path) -> str:
     return f"{where}{type(error).__name__}: {text}".rstrip(": ")
 
 
+def package_of(path: Path) -> tuple[Path, list[str]]:
+    """The folder that imports begin at, and the names of the packages that the file lies in from there."""
+    folder, names = path.resolve().parent, list[str]()
+    while (folder / "__init__.py").is_file():
+        names.insert(0, folder.name)
+        folder = folder.parent
+    return folder, names
+
+
 @contextlib.contextmanager
-def beside(path: Path) -> Iterator[None]:
-    """Modules in the file's folder can be imported, as when the file is run."""
-    folder = str(path.resolve().parent)
-    sys.path.insert(0, folder)
+def reachable(folder: Path) -> Iterator[None]:
+    """Modules in the folder can be imported, as when a file in it is run."""
+    sys.path.insert(0, str(folder))
     try:
         yield
     finally:
         with contextlib.suppress(ValueError):
-            sys.path.remove(folder)
+            sys.path.remove(str(folder))
 
 
 @contextlib.contextmanager
