@@ -40,6 +40,14 @@ def off_by_one(a, b, c):
         c[y, x] = s
 
 @cuda.jit
+def in_halves(a, b, c):
+    x, y = cuda.grid(2)
+    s = a[0, 0] - a[0, 0]
+    for i in range(a.shape[1]):
+        s += a[y, i] * b[i, x]
+    c[y, x] = s
+
+@cuda.jit
 def nudged(a, b, c):
     x, y = cuda.grid(2)
     s = float32(0)
@@ -352,3 +360,10 @@ def test_a_trace_is_written(emulate):
         ("store", "c")
     ]
     assert told["texts"][str(told["steps"][0]["line"])] == "s += a[y, i] * b[i, x]"
+
+
+@pytest.mark.parametrize("kernel", ["in_halves", "product"])
+def test_the_bound_is_that_of_the_type_which_the_kernel_computes_in(emulate, kernel):
+    result = emulate(f"kernels.py:{kernel} --shape 8 8 64 --block 8x8 --format float16 --json")
+    assert result.status == 0
+    assert result.records[0].problem.accumulate == "float16"  # product multiplies halves, though it adds in float32

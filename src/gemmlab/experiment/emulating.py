@@ -13,6 +13,7 @@ from gemmlab import emulator
 from gemmlab.chips import load as chip_of
 from gemmlab.chips import section as chip_section
 from gemmlab.emulator import Emulation
+from gemmlab.emulator.lower import program_of
 from gemmlab.emulator.source import load as source_of
 from gemmlab.experiment import gemm_arguments as operands
 from gemmlab.experiment.arguments import Given, assigned, value
@@ -81,9 +82,9 @@ def emulate_gemm(problem: Gemm, asked: Asked) -> tuple[Record, Emulation]:
         return record(result, asked, problem), result
     filled = operands.filled(problem, parts, seed=asked.seed)
     check_outputs(asked, filled.values | others)
+    problem = summed(problem, asked, filled.values | others)
     judge = judge_of(problem, parts, filled)
     result = run(asked, grid, block, filled.values | others, asked.outputs or (parts.c,), judge)
-    problem = summed(problem, result)
     verdict = within_rounding(problem, filled)
     if verdict.ok and result.ok and problem.m * problem.n * problem.k <= EXACT_LIMIT:
         verdict = on_integers(problem, parts, asked, (grid, block), by_name, verdict)
@@ -95,7 +96,7 @@ def run(
     asked: Asked, grid: Sides, block: Sides, values: Mapping[str, Any], outputs: Sequence[str], judge: Judge | None
 ) -> Emulation:
     """One run of the emulator, `values` by parameter."""
-    arguments = [values[parameter.name] for parameter in asked.parameters]
+    arguments = in_order(asked, values)
     return emulator.emulate(
         asked.kernel.kernel,
         grid,
@@ -107,6 +108,11 @@ def run(
         judge=judge,
         **asked.options,
     )
+
+
+def in_order(asked: Asked, values: Mapping[str, Any]) -> list[Any]:
+    """Arguments in the kernel's order."""
+    return [values[parameter.name] for parameter in asked.parameters]
 
 
 def on_integers(
@@ -178,9 +184,9 @@ def check_outputs(asked: Asked, values: Mapping[str, Any]) -> None:
             )
 
 
-def summed(problem: Gemm, result: Emulation) -> Gemm:
+def summed(problem: Gemm, asked: Asked, values: Mapping[str, Any]) -> Gemm:
     """The same multiplication with the accumulator that the kernel's program sums in."""
-    found = sums_in(result.program) if result.program is not None else None
+    found = sums_in(program_of(asked.kernel.kernel, *in_order(asked, values)))
     return problem.replace(accumulate=found) if found and get(problem.d_format).kind == "float" else problem
 
 
