@@ -5,10 +5,11 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from emulator.proof.building import TX, Kernel
+from emulator.proof.building import BX, DX, TX, E, Kernel
 from emulator.proof.plain import faults
 from emulator.proof.programs import covering, gather, naive, tiled
 from emulator.proof.racing import Racer, launch_at
+from gemmlab.emulator import program as p
 from gemmlab.emulator.launch import launch_of
 from gemmlab.emulator.lower import program_of
 from gemmlab.emulator.proof.shapes import NOT_INSTALLED, prove_shapes
@@ -144,3 +145,18 @@ def test_what_is_proven_of_random_programs_holds_at_random_shapes():
                 assert not faults(program, launch)
                 proven += 1
     assert proven > 20
+
+
+def test_narrow_and_unsigned_numbers_are_cut_as_c_does():
+    def proven(index):
+        k = Kernel(y=("float32", 1))
+        k.store("y", (BX * DX + TX,), 1.0)
+        k.array("s", "shared", "float32", 256)
+        k.store("s", (index,), 1.0)
+        program = k.program()
+        return prove_shapes(program, launch_of(program, 2, 4, (np.zeros(8, np.float32),)))
+
+    small = E(p.Cast("uint8", (TX + BX * 1000).node))
+    assert "`s`" not in proven(E(p.Cast("int64", small.node))).possible
+    wrapped = E(p.Binary("uint64", "sub", p.Cast("uint64", TX.node), p.Const("uint64", 1)))
+    assert "index of `s` out of range" in proven(wrapped).possible

@@ -21,7 +21,9 @@ def test_a_clean_multiplication_is_proven_at_any_shape(program):
     assert sorted(relations.replace(" and ", ", ").split(", ")) == [
         "a.shape[0] == c.shape[0]", "a.shape[1] == b.shape[0]", "b.shape[1] == c.shape[1]", "gridDim.z == 1"
     ]  # fmt: skip
-    assert proof.reasons[0].endswith("in blocks of 4x4x1, and takes arrays not to share memory")
+    assert proof.reasons[0].endswith(
+        "in blocks of 4x4x1, and takes arrays to share no memory, and signed numbers not to wrap"
+    )
 
 
 def test_without_the_search_over_shapes_it_holds_at_this_one():

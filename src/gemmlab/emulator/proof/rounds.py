@@ -84,14 +84,15 @@ def bounds_of(paths: Paths, loop: For | While) -> Bounds | None:
     return Bounds(start, stop, step)
 
 
-def always_waits(body: tuple[Stmt, ...]) -> bool:
-    """Whether each round of a body passes a barrier, unless it leaves the loop."""
+def always_waits(body: tuple[Stmt, ...], labels: frozenset[int] = frozenset()) -> bool:
+    """Whether each round of a body passes a barrier, unless it leaves the loop; `labels` are of functions inside."""
     for s in body:
-        if isinstance(s, Barrier) or (isinstance(s, Scope) and always_waits(s.body)):
+        inner = labels | {s.label} if isinstance(s, Scope) else labels
+        if isinstance(s, Barrier) or (isinstance(s, Scope) and always_waits(s.body, inner)):
             return True
-        if isinstance(s, If) and always_waits(s.then) and always_waits(s.orelse):
+        if isinstance(s, If) and always_waits(s.then, labels) and always_waits(s.orelse, labels):
             return True
-        if any(isinstance(inner, Continue) for inner in walk((s,))):
+        if any(isinstance(x, Continue) or (isinstance(x, Leave) and x.label in labels) for x in walk((s,))):
             return False
     return False
 

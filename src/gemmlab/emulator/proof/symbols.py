@@ -1,4 +1,4 @@
-"""Expressions of one thread as terms of z3: whole numbers without bound, shapes and places as symbols.
+"""Expressions of one thread as terms of z3: signed numbers without bound, shapes and places as symbols.
 
 Symbols are of the launch (shapes, scalars, grid), of a block (its place, rounds that its threads share) or of a thread.
 Values that are not followed are None: floats read from memory and what is worked out of them.
@@ -124,7 +124,8 @@ def one(e: Unary, x: Value) -> Value:
         return z3.Not(x)
     if e.type == "bool":
         return None
-    return -x if e.op == "neg" else -x - 1
+    result = -x if e.op == "neg" else -x - 1
+    return narrowed(e.type, result) if e.type.startswith("uint") else result
 
 
 def two(e: Logic | Compare | Binary, x: Value, y: Value) -> Value:
@@ -137,7 +138,10 @@ def two(e: Logic | Compare | Binary, x: Value, y: Value) -> Value:
         if z3.is_bool(x) and e.op not in ("eq", "ne"):
             return None
         return COMPARISONS[e.op](x, y)
-    return None if e.type == "bool" else arithmetic(e.op, e.type, x, y)
+    if e.type == "bool":
+        return None
+    result = arithmetic(e.op, e.type, x, y)
+    return narrowed(e.type, result) if result is not None and e.type.startswith("uint") else result
 
 
 def arithmetic(op: str, type_name: str, x: Term, y: Term) -> Value:
@@ -176,19 +180,32 @@ def by_constant(op: str, x: Term, y: int | None) -> Value:
 
 
 def cast(to: str, source: str, x: Value) -> Value:
-    """A conversion. Whole numbers are taken to fit their types."""
+    """A conversion; it cuts whole numbers as C does."""
     if x is None:
         return None
     if to == "bool":
         return x if source == "bool" else x != 0
     if source == "bool":
-        x = z3.If(x, z3.IntVal(1), z3.IntVal(0))
+        x, source = z3.If(x, z3.IntVal(1), z3.IntVal(0)), to if "int" in to else "int64"
     floats = to.startswith("float"), z3.is_real(x)
     if floats == (True, False):
         return z3.ToReal(x) if to == "float64" else None
     if floats == (False, True):
         return z3.If(x >= 0, z3.ToInt(x), -z3.ToInt(-x))
-    return x if to != "float16" else None
+    if floats == (True, True):
+        return x if to == "float64" else None
+    return narrowed(to, x) if bits_of(to) < bits_of(source) or to[0] != source[0] else x
+
+
+def bits_of(type_name: str) -> int:
+    """Bits of a type of whole numbers."""
+    return int(type_name.lstrip("uint"))
+
+
+def narrowed(to: str, x: Term) -> Term:
+    """A whole number as a type holds it that may be too small for it."""
+    size = 1 << bits_of(to)
+    return x % size if to.startswith("u") else (x + size // 2) % size - size // 2
 
 
 def rounded(e: Call, args: list[Value]) -> Value:

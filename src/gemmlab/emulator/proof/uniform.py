@@ -15,6 +15,7 @@ from gemmlab.emulator.program import (
     Load,
     Program,
     Return,
+    Scope,
     Special,
     Stmt,
     Var,
@@ -63,7 +64,7 @@ def varying_in(body: tuple[Stmt, ...], names: frozenset[str], parted: bool) -> f
                 found.add(name)
             case Assign() | For() | Barrier() if name is not None and (parted or differs):
                 found.add(name)
-        if isinstance(s, For | While) and leaves_apart(s, names):
+        if isinstance(s, For | While | Scope) and leaves_apart(s, names):
             found |= assigned((s,))
         apart = parted or (differs and isinstance(s, If | For | While))
         for part in parts(s):
@@ -72,7 +73,7 @@ def varying_in(body: tuple[Stmt, ...], names: frozenset[str], parted: bool) -> f
 
 
 def leaves_apart(loop: Stmt, names: frozenset[str]) -> bool:
-    """Whether threads may leave a loop, or a round of it, one by one."""
+    """Whether threads may leave a loop, a round of it, or an inlined function one by one."""
     return any(
         isinstance(inner, Break | Continue | Return | Leave)
         for s in walk((loop,))

@@ -151,7 +151,7 @@ def worded(
     if searched is not None and searched.proven:
         where = f" where {listed(searched.assumptions)}" if searched.assumptions else ""
         text, holds = f"race-free in every schedule, for any contents, at any shape{where}", "shapes"
-        reasons.append(f"{searched.why}, and takes arrays not to share memory")
+        reasons.append(f"{searched.why}, and takes arrays to share no memory, and signed numbers not to wrap")
     elif searched is not None:
         reasons.append(f"at other shapes: {searched.why}")
     return Proof(holds, schedules, contents, shapes, text, tuple(reasons))
