@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import importlib.util
 import os
+import shutil
 import sys
 import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 PREFIX = "gemmlab_emulated_"
 KEPT = 400  # generated modules; the oldest go first
@@ -51,11 +55,13 @@ def lightly() -> Iterator[None]:
     from numba.core import config
 
     with LIGHTLY:
-        usual, config.OPT = config.OPT, type(config.OPT)(min(1, int(config.OPT)))
+        settings: Any = config
+        usual = settings.OPT
+        settings.OPT = type(usual)(min(1, int(usual)))
         try:
             yield
         finally:
-            config.OPT = usual
+            settings.OPT = usual
 
 
 LIGHTLY = threading.RLock()
@@ -71,13 +77,15 @@ def folder() -> Path:
             return path
     except OSError:
         pass
-    global TEMPORARY
-    if TEMPORARY is None:
-        TEMPORARY = tempfile.TemporaryDirectory(prefix="gemmlab-")
-    return Path(TEMPORARY.name)
+    return temporary_folder()
 
 
-TEMPORARY: tempfile.TemporaryDirectory[str] | None = None
+@cache
+def temporary_folder() -> Path:
+    """A folder that lasts as long as the process."""
+    made = Path(tempfile.mkdtemp(prefix="gemmlab-"))
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
 
 
 def write(path: Path, text: str) -> None:

@@ -97,7 +97,7 @@ def check(name: str, array: NDArray[Any], placed: Placed) -> None:
     """Raise GemmlabError for an array whose elements are not at whole elements' distances, aligned."""
     if any(stride % placed.itemsize for stride in array.strides) or address(array) % placed.itemsize:
         raise GemmlabError(
-            f"array `{name}` has strides of {array.strides} bytes, which are no whole elements of {placed.itemsize} bytes",
+            f"array `{name}`, strides {array.strides} bytes, does not lie at whole elements of {placed.itemsize} bytes",
             "a GPU cannot read it either: pass a copy",
         )
 
@@ -115,23 +115,20 @@ def span_of(group: list[tuple[str, NDArray[Any], Placed]]) -> Span:
     return Span(start, memory, (start - owner_address(first)) % 256, Shadow(*words))
 
 
+class Memory:
+    """A piece of memory, as numpy takes it."""
+
+    def __init__(self, start: int, size: int, dtype: np.dtype[Any], kept: tuple[NDArray[Any], ...]) -> None:
+        self.__array_interface__ = {"data": (start, False), "shape": (size,), "typestr": dtype.str, "version": 3}
+        self.kept = kept
+
+
 def flat(first: NDArray[Any], start: int, size: int, dtype: np.dtype[Any], group: list[NDArray[Any]]) -> NDArray[Any]:
     """That memory as one array, which keeps the arrays it lies in alive."""
     if size == 0:
         return np.zeros(1, dtype)
 
-    class Memory:
-        """Numpy's way to name memory."""
-
-        __array_interface__ = {
-            "data": (start, False),
-            "shape": (size,),
-            "typestr": dtype.str,
-            "version": 3,
-        }
-        kept = tuple(group)
-
-    return np.asarray(Memory())
+    return np.asarray(Memory(start, size, dtype, tuple(group)))
 
 
 def owner_address(array: NDArray[Any]) -> int:

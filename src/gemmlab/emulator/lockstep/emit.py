@@ -109,14 +109,16 @@ class Emitter(Steering):
         self.at.known = known
 
     def last_line(self) -> str:
+        """The last line so far."""
         lines = [item for item in self.text.tree if isinstance(item, str)]
         return lines[-1] if lines else ""
 
     def learn(self, statement: p.Stmt) -> None:
         """Remember a definition that holds from here to the end of the body: set once, of what is set once."""
-        if isinstance(statement, p.Assign) and statement.name in self.single and "int" in statement.value.type:
-            if linear.variables(statement.value) <= self.single:
-                self.at.known[statement.name] = linear.substituted(statement.value, self.at.known)
+        if not isinstance(statement, p.Assign) or "int" not in statement.value.type:
+            return
+        if {statement.name, *linear.variables(statement.value)} <= self.single:
+            self.at.known[statement.name] = linear.substituted(statement.value, self.at.known)
 
     def alone(self, statement: p.Assign | p.Load | p.Store) -> bool:
         """Whether a statement is written by itself: one value for all threads."""
@@ -270,7 +272,7 @@ def definitions(body: Sequence[p.Stmt]) -> dict[str, int]:
     """How often each variable is set in the text."""
     found: dict[str, int] = defaultdict(int)
     for statement in p.walk(tuple(body)):
-        name = getattr(statement, "name", None)
+        name = name_set(statement)
         if name:
             found[name] += 1
     return found
@@ -283,7 +285,12 @@ def places_of_variables(body: Sequence[p.Stmt]) -> dict[str, list[tuple[p.Stmt, 
         for expression in p.expressions(statement):
             for name in linear.variables(expression):
                 found[name].append((statement, "used"))
-        name = getattr(statement, "name", None)
+        name = name_set(statement)
         if name:
             found[name].append((statement, "set"))
     return found
+
+
+def name_set(statement: p.Stmt) -> str:
+    """The variable that a statement sets, empty for none."""
+    return str(getattr(statement, "name", None) or "")

@@ -27,8 +27,8 @@ from gemmlab.emulator.lockstep.runtime.symbols import EXTERNAL
 
 '''
 PARAMETERS = (
-    "which, first, last, gridDim_x, gridDim_y, gridDim_z, blockDim_x, blockDim_y, blockDim_z, tx, ty, tz, C, E, LEFTS, REC, "
-    "E_address, F_address, S_address, records, begin, limit, blank, dynamic"
+    "which, first, last, gridDim_x, gridDim_y, gridDim_z, blockDim_x, blockDim_y, blockDim_z, tx, ty, tz, "
+    "C, E, LEFTS, REC, E_address, F_address, S_address, records, begin, limit, blank, dynamic"
 )
 
 

@@ -144,7 +144,7 @@ class Layout:
         return lines
 
     def clearing(self) -> list[str]:
-        """Lines that make shared and local memory as a block finds it: zeros, or all ones, a NaN of every float type."""
+        """Lines that make shared and local memory as a block finds it: zeros, or all bits set, which is NaN."""
         lines: list[str] = []
         for placed in self.arrays.values():
             prefix, space = placed.prefix, placed.array.space

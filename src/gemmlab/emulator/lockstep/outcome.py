@@ -9,7 +9,6 @@ from gemmlab.emulator import program as p
 from gemmlab.emulator.lockstep.columns import PIECES, REQUESTS, SPLITS, THREADS
 from gemmlab.emulator.tallies import Key, Place, Tally
 
-
 #: kinds of statements that have rows; exits and inlined functions have none
 ROWS = frozenset({"load", "store", "atomic", "if", "for", "while", "barrier", "warpop", "assign"})
 

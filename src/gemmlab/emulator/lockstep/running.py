@@ -72,7 +72,8 @@ def alone(program: p.Program, layout: Layout) -> bool:
 
 def saved(program: p.Program, launch: Launch) -> list[tuple[NDArray[Any], NDArray[Any]]]:
     """Arrays that the kernel changes, and copies of them."""
-    changed = {program.arrays[s.array].base or s.array for s in p.walk(program.body) if isinstance(s, p.Store | p.Atomic)}
+    writes = [s.array for s in p.walk(program.body) if isinstance(s, p.Store | p.Atomic)]
+    changed = {program.arrays[name].base or name for name in writes}
     pairs = zip(program.arguments, launch.args, strict=True)
     return [(value, value.copy()) for argument, value in pairs if argument.name in changed]
 

@@ -280,7 +280,7 @@ class Steering:
 
     def leave(self, statement: p.Stmt) -> None:
         """Take those that are active out of the masks that an exit ends for them."""
-        self.count_execution(statement.site)  # type: ignore[union-attr]
+        self.count_execution(statement.site)
         if self.plain_exit(statement):
             self.text.put("break" if isinstance(statement, p.Break) else "continue")
             return

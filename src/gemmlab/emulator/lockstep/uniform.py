@@ -55,6 +55,7 @@ class Round:
                 self.found.varying.add(name)
 
     def body(self, body: tuple[p.Stmt, ...], path: Path) -> None:
+        """Mark statements that stand under these parting constructs."""
         for statement in body:
             self.statement(statement, path)
 
@@ -90,10 +91,11 @@ class Round:
                     self.found.varying.add(name)
 
     def steered_alike(self, loop: p.Stmt) -> bool:
+        """Whether all threads take the same rounds of a loop."""
         return all(self.found.of(expression) for expression in p.expressions(loop))
 
     def ragged(self, outer: p.Stmt) -> bool:
-        """Whether threads may leave a loop's round or a scope apart: an exit within stands under a parting construct."""
+        """Whether threads may leave a loop or scope apart: an exit within stands under a parting construct."""
         return any(self.exits(p.parts(outer), 0, frozenset(), False))
 
     def exits(
@@ -119,6 +121,7 @@ class Round:
                     )
 
     def uses(self, expression: p.Expr, path: Path) -> None:
+        """Note where variables are used."""
         for part in p.subexpressions(expression):
             if isinstance(part, p.Var):
                 self.used[part.name].add(path)
@@ -143,6 +146,7 @@ class Round:
             self.found.varying.add(name)
 
     def whole_index(self, load: p.Load) -> tuple[p.Expr, ...]:
+        """Every expression that the address of a load depends on."""
         array = self.program.arrays[load.array]
         if array.space == "view":
             if self.program.arrays[array.base].space == "local":

@@ -1,1 +1,1 @@
-"""What generated kernels call, compiled once on a machine and reached by symbol: it is not compiled into each kernel."""
+"""What generated kernels call, reached by symbol: compiled once on a machine instead of into each kernel."""

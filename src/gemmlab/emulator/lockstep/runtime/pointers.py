@@ -12,13 +12,14 @@ jit: Any = njit(nogil=True, error_model="numpy", boundscheck=False)
 
 def pointer_to(element: Any) -> Any:
     """A function that takes an address as what lies there."""
+    of = types.CPointer(element)  # type: ignore[no-untyped-call]
 
     @intrinsic
     def pointer(typing_context, address):  # type: ignore[no-untyped-def]
         def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
             return builder.inttoptr(args[0], context.get_value_type(signature.return_type))
 
-        return types.CPointer(element)(types.int64), build
+        return of(types.int64), build
 
     return pointer
 

@@ -85,8 +85,7 @@ def distinct(deltas, start, end, phase, shift, width, room):  # type: ignore[no-
                 room[bucket] = count
                 count += 1
                 room[DEGREE + bucket] += 1
-                if room[DEGREE + bucket] > most:
-                    most = room[DEGREE + bucket]
+                most = max(most, room[DEGREE + bucket])
     return count | (most << SPLIT)
 
 

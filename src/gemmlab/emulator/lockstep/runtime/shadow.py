@@ -44,7 +44,7 @@ def unwritten(r, a, t):  # type: ignore[no-untyped-def]
 
 
 def shadow_read(record, offset, how, mask, partly):  # type: ignore[no-untyped-def]
-    """Threads read elements, as `reach` or `address` left them; `partly`: only those of the mask, and those in range."""
+    """Threads read elements, as `reach` or `settle` left them; `partly`: only those of the mask that are in range."""
     r = words(record)
     now = words(r[EPOCHS])
     written = words(r[WRITTEN])

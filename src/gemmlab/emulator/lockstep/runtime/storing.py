@@ -1,4 +1,4 @@
-"""Stores to shared or global memory, in the order of threads: find who else touched the elements, leave a mark, store."""
+"""Stores to shared or global memory, in thread order: find who else touched the elements, leave a mark, store."""
 
 from __future__ import annotations
 
