@@ -15,7 +15,8 @@ from gemmlab.emulator.reference.kinds import ArrayKind, Kind, Static, TupleKind,
 from gemmlab.emulator.source import python_function
 
 if TYPE_CHECKING:
-    from gemmlab.emulator.reference.expressions import Expressions, Typed
+    from gemmlab.emulator.reference.expressions import Expressions
+    from gemmlab.emulator.reference.frame import Typed
 
 
 def call(of: Expressions, node: ast.Call) -> Typed:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gemmlab.emulator.reference import arithmetic, rules
-from gemmlab.emulator.reference.expressions import either
+from gemmlab.emulator.reference.choices import either
 from gemmlab.emulator.reference.kinds import ArrayKind, Static, TupleKind
 
 if TYPE_CHECKING:
-    from gemmlab.emulator.reference.expressions import Expressions, Typed
+    from gemmlab.emulator.reference.expressions import Expressions
+    from gemmlab.emulator.reference.frame import Frame, Typed
 
 Handler = Callable[["Expressions", ast.Call], "Typed"]
 EVERY_LANE = 0xFFFFFFFF
@@ -33,7 +34,7 @@ PURE = ("grid", "gridsize", "fma", "selp", *BITS)  #: compute from their argumen
 FENCES = ("threadfence", "threadfence_block", "threadfence_system")
 
 
-def axis(of: Expressions, value: Any, name: str) -> Typed | None:
+def axis(of: Frame, value: Any, name: str) -> Typed | None:
     """`threadIdx.x` and the like; int32."""
     cuda = rules.cuda()
 
@@ -44,7 +45,7 @@ def axis(of: Expressions, value: Any, name: str) -> Typed | None:
     return None
 
 
-def special(of: Expressions, value: Any) -> Typed | None:
+def special(of: Frame, value: Any) -> Typed | None:
     """`laneid` and `warpsize`; int32."""
     cuda = rules.cuda()
 

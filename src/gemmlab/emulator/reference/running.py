@@ -37,8 +37,10 @@ def run_reference(
 
     Threads run in order (x fastest), each until it waits; blocks run in order, all of them or those named. `outputs`
     are parameters of which every element must be written. `on_event` is called with each access, `on_block` with each
-    block after it ran. `step_limit` bounds the accesses, branches and rounds of all threads together. Functions of `math` that are not exact are rounded from
-    float64; a GPU's differ in the last bits. Raises GemmlabError for what is not in the dialect, and past the limit.
+    block after it ran. `step_limit` bounds the accesses, branches and rounds of all threads together. Functions of
+    `math` that are not exact are rounded from float64; a GPU's differ in the last bits.
+
+    Raises GemmlabError for what is not in the dialect, and past the limit.
     """
     launch = launch_of(None, grid, block, args, dynamic_shared_bytes=dynamic_shared_bytes, fill=fill)
     parameters = [parameter.arg for parameter in loaded(kernel).tree.args.args]

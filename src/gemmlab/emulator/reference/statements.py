@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gemmlab.emulator.reference import rules
-from gemmlab.emulator.reference.arithmetic import convert
 from gemmlab.emulator.reference.expressions import Expressions, is_product, single_return
 from gemmlab.emulator.reference.kinds import ArrayKind, Kind, Names, Static, TupleKind, joined, merged
 from gemmlab.emulator.reference.translation import THREAD, Translation
@@ -294,13 +293,3 @@ class Statements(Expressions):
                 value = self.as_kind(ast.Name(name, ast.Load()), kind, wanted)
                 made.append(ast.Assign([ast.Name(name, ast.Store())], value, lineno=1))
         return made
-
-    def as_kind(self, value: ast.expr, have: Kind, want: Kind) -> ast.expr:
-        """A value of one kind as another."""
-        if have == want or want is None:
-            return value
-        if isinstance(have, TupleKind):
-            parts = enumerate(zip(have.items, want.items, strict=True))
-            picked = [self.as_kind(ast.Subscript(value, ast.Constant(i), ast.Load()), a, b) for i, (a, b) in parts]
-            return ast.Tuple(picked, ast.Load())
-        return ast.Call(self.program.object(convert(have, want)), [value], [])
