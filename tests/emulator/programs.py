@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from emulator.program_text import WHOLE, module_text
+from emulator.program_expressions import WHOLE
+from emulator.program_text import module_text
 
 FRAGMENTS = 4
 NAMES = ("which", "n", "k", "u", "d", "ia", "ua", "fa", "ha", "ga", "b2", "c3", "oi", "of", "oh", "os", "ai", "af")
