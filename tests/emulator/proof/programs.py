@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from emulator.proof.building import BX, BY, DX, DY, TX, TY, Kernel, binary
+from emulator.proof.building import BX, BY, BZ, DX, DY, TX, TY, Kernel, binary
 from gemmlab.emulator.launch import launch_of
 
 MATRICES = {"a": ("float32", 2), "b": ("float32", 2), "c": ("float32", 2)}
@@ -67,7 +67,6 @@ def split_k():
     k = Kernel(**MATRICES, chunk=("int64", None))
     row, col = k.assign("row", BY * DY + TY), k.assign("col", BX * DX + TX)
     chunk = k.param("chunk")
-    from emulator.proof.building import BZ
 
     with k.when((row < k.extent("c", 0)) & (col < k.extent("c", 1))):
         s = k.assign("s", 0.0)
@@ -75,6 +74,21 @@ def split_k():
             x, y = k.load("x", "a", row, i), k.load("y", "b", i, col)
             s = k.assign("s", s + x * y)
         k.atomic(None, "c", (row, col), s)
+    return k.program()
+
+
+def flat(guarded=True):
+    """The naive kernel of matrices that each lie in one axis."""
+    sides = dict.fromkeys("mnk", ("int64", None))
+    k = Kernel(**dict.fromkeys("abc", ("float32", 1)), **sides)
+    m, n, depth = (k.param(name) for name in "mnk")
+    row, col = k.assign("row", BY * DY + TY), k.assign("col", BX * DX + TX)
+    with k.when((row < m) & (col < n) if guarded else row < m):
+        s = k.assign("s", 0.0)
+        with k.loop("i", 0, depth) as i:
+            x, y = k.load("x", "a", row * depth + i), k.load("y", "b", i * n + col)
+            s = k.assign("s", s + x * y)
+        k.store("c", (row * n + col,), s)
     return k.program()
 
 

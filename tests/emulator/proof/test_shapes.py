@@ -7,7 +7,7 @@ import pytest
 
 from emulator.proof.building import BX, DX, TX, E, Kernel
 from emulator.proof.plain import faults
-from emulator.proof.programs import covering, gather, naive, tiled
+from emulator.proof.programs import covering, flat, gather, matrices, naive, tiled
 from emulator.proof.racing import Racer, launch_at
 from gemmlab.emulator import program as p
 from gemmlab.emulator.launch import launch_of
@@ -160,3 +160,22 @@ def test_narrow_and_unsigned_numbers_are_cut_as_c_does():
     assert "`s`" not in proven(E(p.Cast("int64", small.node))).possible
     wrapped = E(p.Binary("uint64", "sub", p.Cast("uint64", TX.node), p.Const("uint64", 1)))
     assert "index of `s` out of range" in proven(wrapped).possible
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(8, 12, 20), (8, 8, 8)])
+def test_matrices_in_one_axis_are_taken_as_rows_and_columns(m, n, k):
+    program = flat()
+    arrays = [x.ravel() for x in matrices(m, n, k)]
+    found = prove_shapes(program, launch_of(program, (3, 2), (4, 4), (*arrays, m, n, k)))
+    assert found.proven
+    assert set(found.assumptions) == {
+        "a.shape[0] == m * k", "b.shape[0] == k * n", "c.shape[0] == m * n", "gridDim.z == 1"
+    }  # fmt: skip
+
+
+def test_a_column_past_its_row_is_no_place_of_its_own():
+    program = flat(guarded=False)
+    arrays = [x.ravel() for x in matrices(8, 12, 20)]
+    found = prove_shapes(program, launch_of(program, (3, 2), (4, 4), (*arrays, 8, 12, 20)))
+    assert found.proven is False
+    assert "index of `b` out of range" in found.possible

@@ -14,6 +14,7 @@ from gemmlab.emulator.proof.paths import Event, Found, Paths, conflicting
 from gemmlab.emulator.proof.relations import DIVIDED, EQUAL, FIXED, FLAT, Relation, Sizes, relations_of, sizes_of
 from gemmlab.emulator.proof.shapes import Shapes, listed
 from gemmlab.emulator.proof.symbols import Symbols, Term
+from gemmlab.emulator.proof.unfolding import Unfolded, unfold
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,16 +31,17 @@ def search(program: Program, launch: Launch, deadline: float, clock: Callable[[]
     """The answer for a program: proven, a possible conflict, or what z3 left open."""
     sizes = sizes_of(program, launch)
     symbols = Symbols(launch.block, {e: term for e, (term, _) in sizes.items()} | own_extents(program, launch))
-    found = Paths(program, symbols).follow()
-    asking = Asking(relations_of(program, launch, sizes, symbols), deadline, clock)
+    found, unfolded, rows = unfold(Paths(program, symbols).follow(), sizes)
+    asking = Asking(relations_of(program, launch, sizes, symbols) + rows, deadline, clock)
     asking.solver.add(*(least(e, term) for e, (term, _) in sizes.items()), *(g >= 1 for g in symbols.grid.values()))
+    asking.solver.add(*(matrix.rows >= 0 for matrix in unfolded))
     asked, beyond = 0, ""
     for question in questions(program, symbols, found):
         asked += 1
         asking.solver.push()
         asking.solver.add(question.formula)
         answer, model = asking.ask()
-        where = "" if model is None else f"{question.what}, {example(model, question, sizes, symbols)}"
+        where = "" if model is None else f"{question.what}, {example(model, question, sizes, symbols, unfolded)}"
         if answer == z3.sat:
             return Shapes(False, f"a possible {where}", possible=where)
         if answer == z3.unknown:
@@ -189,12 +191,13 @@ def at(program: Program, line: Line) -> str:
     return f"line {line.number}" + (f" of {program.files[line.file]}" if line.file else "")
 
 
-def example(model: Any, question: Question, sizes: Sizes, symbols: Symbols) -> str:
+def example(model: Any, question: Question, sizes: Sizes, symbols: Symbols, unfolded: list[Unfolded]) -> str:
     """The shape and the threads of a conflict, in words."""
     shapes: dict[str, list[int]] = {}
     scalars = []
+    lengths: dict[Expr, Term] = {Extent(matrix.array, 0): matrix.rows * matrix.width for matrix in unfolded}
     for size, (term, _) in sizes.items():
-        value = int(model.eval(term, model_completion=True).as_long())
+        value = int(model.eval(lengths.get(size, term), model_completion=True).as_long())
         if isinstance(size, Extent):
             shapes.setdefault(size.array, []).append(value)
         else:
