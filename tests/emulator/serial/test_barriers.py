@@ -11,6 +11,7 @@ from gemmlab.emulator.launch import launch_of
 from gemmlab.emulator.lower import program_of
 from gemmlab.emulator.serial import NAMED, Schedule, replay, run_schedule, search
 from gemmlab.emulator.serial.exhaustive import worst_of_all
+from gemmlab.record import GemmlabError
 
 TILES = (2, 3, 4, 5, 8)
 
@@ -127,3 +128,34 @@ def test_blocks_in_any_order_do_the_same_where_they_share_nothing():
         c[:] = 0
         run_schedule(program, launch, replace(NAMED["serial"], blocks=order, together=together, seed=5))
         np.testing.assert_array_equal(c, expected)
+
+
+def test_a_launch_that_is_too_large_is_searched_on_some_of_its_blocks():
+    program, launch, c, product = launched(kernels.no_first_barrier, 4, 36)
+    found = search(program, launch, budget=150_000)
+    assert 2 <= len(found.schedule.only) < launch.blocks == 81
+    assert "of 81 blocks" in found.notes[0]
+    assert found.elements == 16 * len(found.schedule.only)
+    assert found.wrong_elements > found.elements // 2
+    by_product = search(program, launch, judge=lambda left: (int((left["c"] != product).sum()), 0.0), budget=150_000)
+    assert by_product.wrong_elements == found.wrong_elements
+    assert (c == 0).all()
+    run_schedule(program, launch, found.schedule)
+    ran = np.zeros((36, 36), bool)
+    for block in found.schedule.only:
+        row, col = 4 * (block // 9), 4 * (block % 9)
+        ran[row : row + 4, col : col + 4] = True
+    assert (c[~ran] == 0).all()
+    assert (c[ran] != product[ran]).sum() == found.wrong_elements
+
+
+def test_blocks_run_alone_or_in_any_order_by_their_numbers():
+    program, launch, c, product = launched(kernels.tiled, 2, 6)
+    for order in ("forward", "reverse", "shuffled"):
+        c[:] = 0
+        ran = run_schedule(program, launch, replace(NAMED["serial"], blocks=order, only=(5, 1), together=2))
+        assert (c != 0).sum() == sum(int(written.sum()) for written in ran.written.values()) == 8
+        np.testing.assert_array_equal(c[0:2, 2:4], product[0:2, 2:4])
+        np.testing.assert_array_equal(c[2:4, 4:6], product[2:4, 4:6])
+    with pytest.raises(GemmlabError, match="names block 9; there are 9"):
+        run_schedule(program, launch, replace(NAMED["serial"], only=(9,)))

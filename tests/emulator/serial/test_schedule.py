@@ -16,7 +16,7 @@ def test_a_named_schedule_is_spelled_by_its_name(name):
     "text",
     [
         "random:seed=7,preemptions=1,horizon=90",
-        "serial:blocks=shuffled,together=4,seed=3",
+        "serial:blocks=shuffled,together=4,only=4+9,seed=3",
         "delayed-writer:first=3+1,last=0,delay=kernel.py:12+14",
         "reverse:preemptions=2,horizon=10",
     ],

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from types import ModuleType
 
 from gemmlab.emulator import program as p
@@ -21,9 +24,7 @@ import numpy as np
 from numba import njit
 
 from gemmlab.emulator.halves import half_to_single, round_half, single_to_half
-from gemmlab.emulator.serial.runtime import *
-from gemmlab.emulator.serial.runtime_explore import *
-from gemmlab.emulator.serial.runtime_values import *
+from {runtime} import *
 
 
 @njit(cache=True, {options})
@@ -40,7 +41,7 @@ def run({parameters}):
             if t == WAVE_DONE:
                 control[STARTED] = 0
                 control[MOST_ACCESSES] = max(control[MOST_ACCESSES], control[ACCESSES])
-                if control[ONE_WAVE] or not start_wave(control, threads, slots, order, changes):
+                if control[ONE_WAVE] or not start_wave(control, threads, slots, order, changes, only):
                     control[FINISHED] = 1
                     return
 {reset}
@@ -139,6 +140,7 @@ class Here:
         return self.places.extent(array, axis, self)
 
 
+PARTS = ("_state", "_queue", "_meeting", "_choice", "", "_explore", "_values")  #: each uses only those before it
 KEPT = 64  #: forms that are remembered
 FORMS: dict[tuple[int, frozenset[str]], tuple[p.Program, Form]] = {}
 
@@ -175,6 +177,7 @@ def made(program: p.Program, shared_with: frozenset[str]) -> Form:
     rows = [f"v_{plain(name)} = k_{kind}[{row}]" for name, (kind, row) in slots.items()]
     text = HEAD.format(
         options=OPTIONS,
+        runtime=runtime().__name__,
         parameters=", ".join(parameters(program, places, kinds)),
         setup=indented(1, [*setup(program, places), *rows]),
         reset=indented(4, reset(places, kinds)),
@@ -184,9 +187,24 @@ def made(program: p.Program, shared_with: frozenset[str]) -> Form:
     return Form(program, places, compiled(text, f"{program.name}_serial"), text, kinds, slots, tuple(blocks))
 
 
+@cache
+def runtime() -> ModuleType:
+    """The functions that generated code calls as one module.
+
+    Numba keeps what it compiled of a function as long as that function's own file is the same; in one file, whose name
+    holds a hash of the text, a function that changes takes all that call it with it.
+    """
+    here = Path(__file__).parent
+    text = "".join((here / f"runtime{part}.py").read_text(encoding="utf-8") for part in PARTS)
+    text = re.sub(
+        r"^from (?:__future__|gemmlab\.emulator\.serial\.runtime\w*) import (?:\([^)]*\)|.*)$", "", text, flags=re.M
+    )
+    return compiled(text.replace("= njit(", "= njit(cache=True, "), "serial_runtime")
+
+
 def parameters(program: p.Program, places: Places, kinds: tuple[str, ...]) -> list[str]:
     """What the function takes, in order."""
-    fixed = ["control", "threads", "floats", "slots", "order", "changes", "script", "loops", "stops", "hold"]
+    fixed = ["control", "threads", "floats", "slots", "order", "changes", "only", "script", "loops", "stops", "hold"]
     arrays = [a.name for a in program.arguments if a.ndim is not None]
     return [
         *fixed,

@@ -15,9 +15,10 @@ import numpy as np
 
 from gemmlab.emulator.launch import Launch
 from gemmlab.emulator.program import Program
-from gemmlab.emulator.serial import runtime as r
 from gemmlab.emulator.serial import runtime_explore as x
+from gemmlab.emulator.serial import runtime_state as r
 from gemmlab.emulator.serial.buffers import Buffer
+from gemmlab.emulator.serial.emit import runtime
 from gemmlab.emulator.serial.liveness import dead
 from gemmlab.emulator.serial.machine import Machine
 from gemmlab.emulator.serial.schedule import Schedule
@@ -50,8 +51,8 @@ class Explored:
         self.stored = sorted(m.form.places.stored() & set(m.buffers))
         self.arena, self.words = gathered(m, self.stored)
         self.block, self.limit = block, min(states, MOST_BYTES // len(self.arena))
-        self.elements = max(1, sum(m.groups.values()))
-        self.hot = np.zeros((EPOCHS if together == 1 else 1) * self.elements, np.uint8)
+        m.watch(EPOCHS if together == 1 else 1)
+        self.elements, self.epochs, self.hot = int(m.control[r.ELEMENTS]), int(m.control[r.EPOCHS]), m.hot
         self.first = {name: m.buffers[name].memory.copy() for name in self.stored}
         while self.once():
             pass
@@ -92,15 +93,15 @@ class Explored:
         m = self.machine
         m.set_control()
         c = m.control
-        c[r.POLICY], c[r.NEXT], c[r.ONE_WAVE], c[r.WATCHING], c[r.EVERYWHERE] = r.STEPPED, self.block, 1, 1, 0
-        c[r.EPOCHS], c[r.ELEMENTS] = len(self.hot) // self.elements, self.elements
+        c[r.POLICY], c[r.NEXT], c[r.ONE_WAVE], c[r.EVERYWHERE] = r.STEPPED, self.block, 1, 0
         m.script = np.zeros((1, 2), np.int64)
-        m.hot, m.seen = self.hot, np.full((2, len(self.hot)), -1, np.int64)
+        m.watch(self.epochs)
+        m.hot = self.hot  # what is known to be shared stays known
         self.arena[:] = 0
         for name in self.stored:
             m.buffers[name].memory[:] = self.first[name]
         m.refill()
-        r.start_wave(c, m.threads, m.slots, m.order, m.changes)
+        runtime().start_wave(c, m.threads, m.slots, m.order, m.changes, m.only)
 
     def rows(self) -> Any:
         """Of each private variable: where its row of threads begins in the arena, and its bytes a thread."""
@@ -145,8 +146,8 @@ class Explored:
             for other in np.flatnonzero(m.threads[r.STATUS] == r.RUN):
                 if m.threads[r.STATUS, other] == r.RUN:
                     moved |= self.turn(int(other), 0, turns)
-            if not moved and not r.running(m.threads):
-                moved = bool(r.unstick(m.control, m.threads, m.floats))
+            if not moved and not runtime().running(m.threads):
+                moved = bool(runtime().unstick(m.control, m.threads, m.floats))
 
     def turn(self, thread: int, accesses: int, turns: Turns) -> bool:
         """Let a thread go on, and write down how many accesses it made; whether it went anywhere."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from gemmlab.emulator.launch import Launch
 from gemmlab.emulator.program import Program
-from gemmlab.emulator.serial import runtime as r
+from gemmlab.emulator.serial import runtime_state as r
 from gemmlab.emulator.serial.buffers import Buffer, buffer_of, overlapping
 from gemmlab.emulator.serial.emit import Form, form_of, watched_groups
 from gemmlab.emulator.serial.places import Places, held_as, size
@@ -35,6 +35,7 @@ class Machine:
         self.slots = np.zeros((4, self.together), np.int64)
         self.order = np.arange(launch.threads, dtype=np.int64)
         self.changes = np.zeros(1, np.int64)
+        self.only = np.zeros(0, np.int64)
         self.script = np.zeros((0, 2), np.int64)
         self.hold = np.zeros(len(self.form.blocks), np.uint8)
         self.hot = np.zeros(1, np.uint8)
@@ -61,6 +62,24 @@ class Machine:
         c[r.FILL] = launch.fill == "nan"
         c[r.CURRENT] = -1
         c[r.EVERYWHERE] = c[r.EPOCHS] = 1
+
+    def watch(self, epochs: int = 1) -> None:
+        """Note which shared elements threads touch and write, in as many barrier intervals apart."""
+        elements = max(1, sum(self.groups.values()))
+        self.control[r.WATCHING], self.control[r.EPOCHS], self.control[r.ELEMENTS] = 1, epochs, elements
+        self.hot, self.seen = np.zeros(epochs * elements, np.uint8), np.full((2, epochs * elements), -1, np.int64)
+
+    def written(self) -> dict[str, Any]:
+        """Of each global array that is stored to, which of its elements some thread wrote while being watched."""
+        marks = (self.seen[1].reshape(self.control[r.EPOCHS], -1) >= 0).any(axis=0)
+        found, start = {}, 0
+        for name, elements in self.groups.items():
+            buffer = self.buffers.get(name)
+            if buffer is not None and buffer.extents and min(buffer.extents) > 0:
+                here = marks[start + buffer.start : start + elements]
+                found[name] = np.lib.stride_tricks.as_strided(here, buffer.extents, buffer.steps)
+            start += elements
+        return found
 
     def refill(self) -> None:
         """Shared and local memory as it is before anything is written."""
@@ -98,7 +117,7 @@ class Machine:
         """What the generated function takes, in its order."""
         places = self.form.places
         return [
-            *(self.control, self.threads, self.floats, self.slots, self.order, self.changes, self.script),
+            *(self.control, self.threads, self.floats, self.slots, self.order, self.changes, self.only, self.script),
             *(self.loops, self.stops, self.hold, self.hot, self.seen, self.shapes),
             *self.private.values(),
             *self.memory.values(),

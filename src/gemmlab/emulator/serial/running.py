@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
+from typing import Any
 
 import numpy as np
 
 from gemmlab.emulator.launch import Launch
 from gemmlab.emulator.program import Atomic, Program, Store, walk
-from gemmlab.emulator.serial import runtime as r
+from gemmlab.emulator.serial import runtime_state as r
 from gemmlab.emulator.serial.machine import SLICE, Machine
 from gemmlab.emulator.serial.schedule import Schedule
 from gemmlab.record import GemmlabError
@@ -27,6 +28,8 @@ class Ran:
     accesses: int  #: the former, of the wave that made most
     wrong_barriers: int
     stuck_warps: int
+    #: elements that some thread wrote, of each array that the kernel stores to; where only some blocks ran
+    written: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 def run_schedule(program: Program, launch: Launch, schedule: Schedule, step_limit: int = STEP_LIMIT) -> Ran:
@@ -38,7 +41,10 @@ def run_schedule(program: Program, launch: Launch, schedule: Schedule, step_limi
         raise GemmlabError(f"{schedule} has no horizon", "`with_horizon` finds one, or give horizon=ACCESSES")
     machine = Machine(program, launch, schedule.together)
     obey(machine, schedule)
-    return run(machine, step_limit)
+    if not schedule.only:
+        return run(machine, step_limit)
+    machine.watch()
+    return replace(run(machine, step_limit), written=machine.written())
 
 
 def obey(machine: Machine, schedule: Schedule) -> None:
@@ -52,6 +58,12 @@ def obey(machine: Machine, schedule: Schedule) -> None:
     c[r.PREEMPTIONS], c[r.HORIZON] = schedule.preemptions, max(1, schedule.horizon)
     machine.changes = np.zeros(max(1, schedule.preemptions), np.int64)
     machine.script = np.array(schedule.turns, np.int64).reshape(-1, 2)
+    machine.only = np.array(schedule.only, np.int64)
+    for block in schedule.only:
+        if block >= machine.launch.blocks:
+            raise GemmlabError(
+                f"{schedule} names block {block}; there are {machine.launch.blocks}", "they count from 0"
+            )
     machine.order = ranks(machine.launch.threads, schedule)
     for block in delayed(machine, schedule):
         machine.hold[block] = 1

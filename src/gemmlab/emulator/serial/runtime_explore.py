@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import njit
 
-from gemmlab.emulator.serial.runtime import AT_WARP, GIVEN, KIND, LANE, MASK, PC, RUN, SPARE, STATUS
+from gemmlab.emulator.serial.runtime_state import AT_WARP, GIVEN, KIND, LANE, MASK, PC, RUN, SPARE, STATUS, jit
 
 MET, FOLLOWED, FULL, ENDLESS_THREAD, ALLOWED = range(5)  # of `found`: states, states followed up, and why it stopped
 FOUNDS = 5
-
-jit: Any = njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)
 
 
 @jit

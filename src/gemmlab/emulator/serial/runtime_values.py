@@ -9,7 +9,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-jit: Any = njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)
+jit: Any = njit(nogil=True, error_model="numpy", boundscheck=False)
 
 
 @intrinsic

@@ -25,6 +25,7 @@ class Schedule:
     the order round at each barrier, `shuffled` draws a new one. `lockstep`: all threads do one access before any does
     the next. `turns`: as `turns` says.
     blocks, together: the order of blocks, and how many run at once.
+    only: blocks that run, as numbers x + y*gx + z*gx*gy; all where none is named.
     seed, preemptions, horizon: `preemptions` times in each wave of blocks, at accesses drawn from its first `horizon`,
     the running thread is put behind all others (0: as many as a serial run makes).
     first, last: threads of a block, as numbers x + y*bx + z*bx*by, that go before and after all others.
@@ -38,6 +39,7 @@ class Schedule:
     order: Order = "forward"
     blocks: BlockOrder = "forward"
     together: int = 1
+    only: tuple[int, ...] = ()
     seed: int = 0
     preemptions: int = 0
     horizon: int = 0
@@ -129,6 +131,7 @@ PARSERS: dict[str, Any] = {
     "order": str,
     "first": numbers,
     "last": numbers,
+    "only": numbers,
     "delay": lambda text: tuple(part for part in text.split("+") if part),
 }
 
@@ -155,12 +158,14 @@ def checked(schedule: Schedule) -> Schedule:
         ("seed", -(1 << 62), 1 << 62),
     ):
         whole(key, getattr(schedule, key), least, most)
-    for key in ("first", "last", "delay", "turns"):
+    for key in ("first", "last", "only", "delay", "turns"):
         if not isinstance(getattr(schedule, key), tuple):
             raise GemmlabError(f"{key} of a schedule is {getattr(schedule, key)!r}", "a list")
     for key in ("first", "last"):
         for thread in getattr(schedule, key):
             whole(key, thread, 0, 1023)
+    for block in schedule.only:
+        whole("only", block, 0, 1 << 62)
     if not all(isinstance(line, str) for line in schedule.delay):
         raise GemmlabError(f"delay of a schedule is {schedule.delay!r}", "lines as text: 12, or kernel.py:12")
     for turn in schedule.turns:

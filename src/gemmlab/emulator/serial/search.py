@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
-import numpy as np
-
-from gemmlab.emulator.launch import Launch
+from gemmlab.emulator.launch import Launch, Triple
 from gemmlab.emulator.program import Program
-from gemmlab.emulator.serial.exhaustive import worst_of_all
-from gemmlab.emulator.serial.machine import Machine
-from gemmlab.emulator.serial.places import Places
 from gemmlab.emulator.serial.running import STEP_LIMIT, Ran, run_schedule
 from gemmlab.emulator.serial.schedule import NAMED, Schedule
+from gemmlab.emulator.serial.trial import Judge, Trial, Try
 from gemmlab.emulator.tallies import BLOCK_RACE, GLOBAL_RACE, SHARED_RACE, Fault
-from gemmlab.record import GemmlabError
 
-Outputs = dict[str, Any]
-Judge = Callable[[Outputs], tuple[int, float]]  #: arrays that the kernel stores to -> (wrong elements, largest error)
+__all__ = ["Judge", "Trial", "Try", "Worst", "replay", "search", "with_horizon"]
 
 RACES = (SHARED_RACE, GLOBAL_RACE, BLOCK_RACE)
 UNLIKE_LOCKSTEP = "elements unlike those of the lockstep run"
@@ -28,17 +21,8 @@ PAIRS = 8  #: racing pairs whose writer is delayed
 TOGETHER = 8  #: blocks that run at once where blocks race
 TINY = 8  #: threads up to which a search tries all interleavings
 SEARCHED_STATES = 50_000  #: up to which it does
+TRIES = 12  #: that the budget is to suffice for; where it does not, only some blocks are run
 BUDGET = 300_000_000  #: steps of all tries together
-
-
-@dataclass(frozen=True, slots=True)
-class Try:
-    """One schedule and what it did."""
-
-    schedule: Schedule
-    wrong_elements: int
-    max_error: float
-    ran: Ran
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +33,7 @@ class Worst:
     wrong_elements: int
     max_error: float
     objective: str  #: what was counted
-    elements: int  #: of all outputs
+    elements: int  #: of the outputs; where only some blocks were run, those that they write
     tries: tuple[Try, ...]
     all_interleavings: bool  #: no sequentially consistent schedule makes more elements wrong
     states: int = 0  #: that were met to know that
@@ -74,25 +58,27 @@ def search(
     `faults` are races to be provoked. `judge` counts wrong elements and the largest error; without one, elements are
     compared with the lockstep run's. `outputs` are the arrays to compare, else all that the kernel stores to. Arrays of
     the launch are as they were afterwards. A launch of few threads is searched to the end if it has at most `states`
-    states. Raises GemmlabError past `step_limit` steps of one schedule.
+    states. A launch that is too large for `budget` steps of all tries is searched on some of its blocks. Raises
+    GemmlabError past `step_limit` steps of one schedule.
     """
     trial = Trial(program, launch, judge, outputs, step_limit)
+    found = list(faults)
     try:
-        found = list(faults)
+        trial.only = some_blocks(trial, found, budget)
         tries = [trial.take(NAMED["lockstep"])]
         spent = tries[0].ran.steps
         for schedule in ladder(launch, found, tries[0].ran, seed, random_tries):
             if spent > budget:
                 trial.notes.append(f"stopped after {spent} steps: schedules past {len(tries)} were not tried")
                 break
-            if all(schedule != done.schedule for done in tries):
+            if all(replace(schedule, only=trial.only) != done.schedule for done in tries):
                 tries.append(trial.attempt(schedule))
                 spent += tries[-1].ran.steps
         states_met = 0
-        elements = sum(array.size for array in trial.outputs.values())
+        elements = trial.elements(tries[0].ran)
         if max(done.wrong_elements for done in tries) == elements:
             trial.notes.append("every element is wrong: no order of threads makes more wrong")
-        elif launch.threads <= TINY:
+        elif launch.threads <= TINY and not trial.only:
             states_met = trial.exhaust(tries, states)
     finally:
         trial.restore()
@@ -108,6 +94,23 @@ def search(
         states_met,
         tuple(trial.notes),
     )
+
+
+def some_blocks(trial: Trial, faults: list[Fault], budget: int) -> tuple[int, ...]:
+    """Blocks to run where all are too many for several tries: those of the faults, and others evenly spread."""
+    launch = trial.launch
+    if launch.blocks == 1:
+        return ()
+    racing = [number_of(block, launch.grid) for fault in faults for block, _ in fault.threads]
+    first = racing[0] if racing else 0
+    probe = run_schedule(trial.program, launch, replace(NAMED["lockstep"], only=(first,)), trial.step_limit)
+    count = budget // TRIES // max(1, probe.steps)
+    if count >= launch.blocks:
+        return ()
+    spread = [place * launch.blocks // max(1, count) for place in range(count)]
+    only = tuple(dict.fromkeys([*racing[: 2 * PAIRS], first, *spread]))[: max(2, count)]
+    trial.notes.append(f"schedules were tried on {len(only)} of {launch.blocks} blocks, others left out")
+    return tuple(sorted(only))
 
 
 def ladder(launch: Launch, faults: list[Fault], lockstep: Ran, seed: int, random_tries: int) -> Iterator[Schedule]:
@@ -130,7 +133,7 @@ def delayed_writers(launch: Launch, fault: Fault, together: int) -> Iterator[Sch
     """The racing threads one before the other, both ways, and each line's writes held back as long as they may be."""
     places = [place for place in (fault.line, fault.other_line) if place is not None]
     if len(fault.threads) == 2 and fault.kind != BLOCK_RACE:
-        one, other = (number_of(thread, launch) for _, thread in fault.threads)
+        one, other = (number_of(thread, launch.block) for _, thread in fault.threads)
         for first, last in ((one, other), (other, one)):
             if first != last:
                 yield replace(NAMED["delayed-writer"], first=(first,), last=(last,), delay=())
@@ -139,10 +142,9 @@ def delayed_writers(launch: Launch, fault: Fault, together: int) -> Iterator[Sch
         yield replace(NAMED["delayed-writer"], delay=(line,), together=together)
 
 
-def number_of(thread: tuple[int, int, int], launch: Launch) -> int:
-    """A thread's number in its block."""
-    x, y, z = thread
-    return x + launch.block[0] * (y + launch.block[1] * z)
+def number_of(place: Triple, sides: Triple) -> int:
+    """A thread's number in its block, or a block's in its grid."""
+    return place[0] + sides[0] * (place[1] + sides[1] * place[2])
 
 
 def replay(program: Program, launch: Launch, schedule: Schedule, step_limit: int = STEP_LIMIT) -> Ran:
@@ -160,99 +162,3 @@ def with_horizon(program: Program, launch: Launch, schedule: Schedule, step_limi
     finally:
         trial.restore()
     return replace(schedule, horizon=max(1, ran.accesses))
-
-
-class Trial:
-    """A launch that is run again and again from the same contents of its arrays."""
-
-    def __init__(
-        self, program: Program, launch: Launch, judge: Judge | None, outputs: Iterable[str] | None, step_limit: int
-    ) -> None:
-        stored = Places(program).stored()
-        self.program, self.launch, self.judge, self.step_limit = program, launch, judge, step_limit
-        names = {a.name: v for a, v in zip(program.arguments, launch.args, strict=True) if a.ndim is not None}
-        self.arrays: Outputs = {name: array for name, array in names.items() if name in stored}
-        wanted = list(self.arrays if outputs is None else outputs)
-        for name in wanted:
-            if name not in names:
-                raise GemmlabError(f"{program.name} has no array {name!r}", f"arrays are {', '.join(names)}")
-        self.outputs: Outputs = {name: names[name] for name in wanted}
-        self.before = {name: array.copy() for name, array in self.arrays.items()}
-        self.lockstep: Outputs | None = None
-        self.notes: list[str] = []
-
-    def restore(self) -> None:
-        """Arrays as they were."""
-        for name, array in self.arrays.items():
-            array[...] = self.before[name]
-
-    def take(self, schedule: Schedule) -> Try:
-        """Run a schedule and judge it; the first that is run is the one to compare with."""
-        self.restore()
-        ran = run_schedule(self.program, self.launch, schedule, self.step_limit)
-        if self.lockstep is None:
-            self.lockstep = {name: array.copy() for name, array in self.arrays.items()}
-        return Try(schedule, *self.judged(), ran)
-
-    def attempt(self, schedule: Schedule) -> Try:
-        """The same of a schedule that may never end where lockstep does."""
-        try:
-            return self.take(schedule)
-        except GemmlabError as error:
-            self.notes.append(f"{schedule}: {first_line(error)}")
-            return Try(schedule, 0, 0.0, Ran(self.step_limit, 0, 0, 0))
-
-    def judged(self) -> tuple[int, float]:
-        """Wrong elements and the largest error of the arrays as they are."""
-        if self.judge is not None:
-            return self.judge(self.outputs)
-        assert self.lockstep is not None
-        wrong, most = 0, 0.0
-        for name, array in self.outputs.items():
-            count, error = unlike(array, self.lockstep.get(name, array))
-            wrong, most = wrong + count, max(most, error)
-        return wrong, most
-
-    def exhaust(self, tries: list[Try], states: int) -> int:
-        """Try all interleavings, and add the worst to the tries; how many states there are, 0 where too many."""
-        self.restore()
-        machine = Machine(self.program, self.launch)
-        buffers = {name: machine.buffers[name] for name in self.arrays}
-        others = {}
-        for name, array in self.arrays.items():
-            array[...] = (self.lockstep or {})[name]
-            others[name] = buffers[name].memory.copy()
-        self.restore()
-
-        def objective(memory: Outputs) -> float:
-            for name, left in memory.items():
-                buffers[name].memory[:] = left
-            wrong, _ = self.judged()
-            self.restore()
-            return wrong
-
-        try:
-            extreme = worst_of_all(self.program, self.launch, others, objective, states)
-        except GemmlabError as error:
-            self.notes.append(f"not all interleavings were tried: {first_line(error)}")
-            return 0
-        tries.append(self.take(extreme.schedule))
-        return extreme.states
-
-
-def first_line(error: GemmlabError) -> str:
-    """An error without its hint."""
-    return str(error).partition("\n")[0]
-
-
-def unlike(array: Any, wanted: Any) -> tuple[int, float]:
-    """Elements of other bits than wanted, any NaN like any other, and the largest difference."""
-    bits = f"u{array.dtype.itemsize}"
-    different = np.ascontiguousarray(array).view(bits) != np.ascontiguousarray(wanted).view(bits)
-    if array.dtype.kind == "f":
-        different &= ~(np.isnan(array) & np.isnan(wanted))
-    if not different.any():
-        return 0, 0.0
-    with np.errstate(invalid="ignore", over="ignore"):
-        errors = np.abs(array[different].astype(np.float64) - wanted[different].astype(np.float64))
-    return int(different.sum()), float("inf") if np.isnan(errors).any() else float(errors.max())
