@@ -55,7 +55,9 @@ class Expressions:
         if choice == 13:
             return f"cuda.{self.pick('popc', 'clz', 'ffs')}(int32({a}))"
         if choice == 14:
-            return f"clipped({a})"
+            return self.pick(
+                f"clipped({a})", f"cuda.selp({self.bool_(0)}, int64({a}), int64({b}))", f"cuda.brev(uint32({a}))"
+            )
         return self.load_int(depth)
 
     def int_leaf(self):

@@ -134,6 +134,8 @@ class Fragment(Expressions):
             self.line(f"cuda.atomic.{self.pick('add', 'sub')}(af, {slot}, {self.int_(0)} % 8)")
         elif self.chance(0.2):
             self.line(f"cuda.atomic.{self.pick('max', 'min')}(af, 8 + {slot}, {self.int_(0)} % 100)")
+        elif self.chance(0.2):  # one value from all, so that the last to come does not matter
+            self.line(self.pick(f"cuda.atomic.exch(ai, 48 + {slot}, 5)", f"cuda.atomic.cas(ai, 56 + {slot}, 1, 9)"))
         else:
             place, op = self.pick((0, "add"), (8, "max"), (16, "min"), (24, "and_"), (32, "or_"), (40, "xor"))
             self.line(f"cuda.atomic.{op}(ai, {place} + {slot}, {self.int_(1)})")

@@ -133,4 +133,4 @@ def arguments(types, which, threads, seed):
     inputs += [strided(filled("b2", 5, 7)), strided(filled("c3", 3, 4, 5))]
     outputs = [np.zeros(threads + 2, types[name]) for name in ("oi", "of", "oh", "os")]
     scalars = which, n, np.int32(rng.randrange(1, 9)), np.float32(rng.randrange(-8, 9) / 4), rng.randrange(-8, 9) / 4
-    return (*scalars, *inputs, *outputs, np.ones(48, types["ai"]), np.ones(16, types["af"]))
+    return (*scalars, *inputs, *outputs, np.ones(64, types["ai"]), np.ones(16, types["af"]))

@@ -28,6 +28,12 @@ BITS = {
 }
 BARRIERS = {"syncthreads": "sync", "syncthreads_count": "count", "syncthreads_and": "and", "syncthreads_or": "or"}
 SHUFFLES = ("shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync")
+#: what a shuffle moves of each type, where that is not int32
+EXCHANGED = {
+    **dict.fromkeys(("int64", "uint32", "uint64"), "int64"),
+    **dict.fromkeys(("float16", "float32"), "float32"),
+    "float64": "float64",
+}
 VOTES = ("ballot_sync", "any_sync", "all_sync", "eq_sync")
 ATOMICS = ("add", "sub", "max", "min", "and_", "or_", "xor", "exch", "cas")
 PURE = ("grid", "gridsize", "fma", "selp", *BITS)  #: compute from their arguments and the thread's position
@@ -226,15 +232,9 @@ def shuffle(kind: str) -> Handler:
     """`shfl_sync(mask, value, lane)` and its family, in the type that the hardware's exchange takes."""
 
     def handler(of: Expressions, node: ast.Call) -> Typed:
-        cuda = rules.cuda()
-
         with of.within("warpop", node):
             (mask, _), (value, have), (lane, _) = (of.scalar(argument) for argument in operands(of, node, 3))
-        i = rules.kind_of("int32")
-        found = rules.signature(cuda.shfl_sync_intrinsic, i, i, have, i, i)
-        if found is None:
-            raise of.refused(node, f"numba cannot shuffle {have}", "convert to int32, int64, float32 or float64")
-        want = found.args[2]
+        want = rules.kind_of(EXCHANGED.get(rules.dtype(have).name, "int32"))
         return waits(of, node, "warpop", kind, mask, of.as_kind(value, have, want), lane), want
 
     return handler
