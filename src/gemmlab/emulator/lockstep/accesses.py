@@ -13,8 +13,10 @@ from gemmlab.emulator import program as p
 from gemmlab.emulator.lockstep import linear
 from gemmlab.emulator.lockstep.expressions import constant, held
 from gemmlab.emulator.lockstep.layout import Placed
-from gemmlab.emulator.lockstep.runtime.places import EXTENT, LANES, ORIGIN, RECORD
+from gemmlab.emulator.lockstep.merging import Merge
+from gemmlab.emulator.lockstep.runtime.places import EXTENT, LANES, ORIGIN, RECORD, SKIP
 from gemmlab.emulator.lockstep.writing import Place
+from gemmlab.record import GemmlabError
 
 if TYPE_CHECKING:
     from gemmlab.emulator.lockstep.emit import Emitter
@@ -36,6 +38,7 @@ class Recorded:
     memo: str
     counts: str
     values: str  #: what a store stores
+    merge: Merge | None = None  #: the wide load that a compiler makes of it and its neighbours, where that is counted
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,11 @@ class Accesses:
             e.row(f"{letter}{number}", "int64", filled=filled) for letter, filled in ROWS
         )
         of = (access.site, type(access), access.array, own)
-        self.records.append(Recorded(*of, lanes, kept, each, memo, counts, values))
+        merge = e.merges.get(access.site)
+        self.records.append(Recorded(*of, lanes, kept, each, memo, counts, values, merge))
+        if merge is not None and merge.turn:  # the first of each group counts
+            text = e.writer.text(access.index[-1])
+            e.text.put(f"REC[{number}, {SKIP}] = {text} % {merge.elements}")
         e.allocate(f"r{number} = records + {8 * RECORD * number}")
         return f"r{number}", self.records[-1]
 
@@ -120,9 +127,12 @@ class Accesses:
     def fit_view(self, array: p.Array, name: str, record: Recorded) -> bool:
         """Set a view's extent and first element; says whether all threads see the same view."""
         e = self.e
-        alike = all(e.found.of(x) for x in (array.offset, *array.extents))
-        if not alike:
-            raise AssertionError("views that differ between threads are refused when the kernel is read")
+        if not all(e.found.of(x) for x in (array.offset, *array.extents)):
+            file, line = e.program.files[array.line.file], array.line.number
+            raise GemmlabError(
+                f"{file}:{line}: `{array.name}` is a slice whose ends differ between threads",
+                "index the whole array, and add the slice's start to the index",
+            )
         placed = e.layout.arrays[array.base]
         number = len(self.records) - 1
         e.text.put(

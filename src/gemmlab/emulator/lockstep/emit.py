@@ -16,6 +16,7 @@ from gemmlab.emulator.lockstep import accesses, linear
 from gemmlab.emulator.lockstep.exchanges import exchange
 from gemmlab.emulator.lockstep.expressions import Writer
 from gemmlab.emulator.lockstep.layout import Layout
+from gemmlab.emulator.lockstep.merging import merges
 from gemmlab.emulator.lockstep.steering import Steering, escaping
 from gemmlab.emulator.lockstep.tails import settled
 from gemmlab.emulator.lockstep.uniform import uniformity
@@ -33,9 +34,10 @@ class Row:
 class Emitter(Steering):
     """Writes the body of the loop over blocks."""
 
-    def __init__(self, program: p.Program, layout: Layout, *, wanted: set[str] | None = None) -> None:
+    def __init__(self, program: p.Program, layout: Layout, *, wanted: set[str] | None = None, merge: int = 0) -> None:
         self.program = replace(program, body=settled(program.body))
         self.layout, self.wanted = layout, wanted
+        self.merges = merges(self.program, merge) if merge else {}
         self.piece: int | None = None
         self.same_as: dict[int, int] = {}
         self.found = uniformity(self.program)

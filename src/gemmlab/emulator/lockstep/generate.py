@@ -45,13 +45,14 @@ class Generated:
     valued: bool  #: values are worked out and stored
 
 
-def generated(program: p.Program, *, wanted: set[str] | None = None) -> Generated:
+def generated(program: p.Program, *, wanted: set[str] | None = None, merge: int = 0) -> Generated:
     """A module whose `run_blocks` runs blocks `which[first:last]`, or `first` to `last` where `which` is empty.
 
-    With `wanted`, only those variables are worked out and nothing is stored: enough to count.
+    With `wanted`, only those variables are worked out and nothing is stored: enough to count. With `merge`, loads that
+    a compiler makes loads of up to so many bytes are counted as those.
     """
     layout = Layout(program)
-    emitter = Emitter(program, layout, wanted=wanted)
+    emitter = Emitter(program, layout, wanted=wanted, merge=merge)
     out = emitter.text
     out.depth = 1
     preamble = out.open_place()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from gemmlab.emulator import program as p
 from gemmlab.emulator.launch import Launch
 from gemmlab.emulator.lockstep.binding import Bound, Shadow, bound
-from gemmlab.emulator.lockstep.columns import COLUMNS
+from gemmlab.emulator.lockstep.columns import COLUMNS, REQUESTS
 from gemmlab.emulator.lockstep.columns import PIECES as PIECES_COLUMN
 from gemmlab.emulator.lockstep.columns import SPLITS as SPLITS_COLUMN
 from gemmlab.emulator.lockstep.generate import Generated
@@ -74,6 +74,9 @@ class State:
         placed = self.layout.placed(recorded.array)
         space = placed.array.space
         extents, strides, origin, phase = self.geometry(placed)
+        if recorded.merge is not None:
+            r[places.WIDE] = recorded.merge.elements.bit_length() - 1
+            r[places.SKIP] = 0 if recorded.merge.first else 1
         r[places.DIMS] = len(array.extents)
         r[places.EXTENT : places.EXTENT + len(extents)] = extents
         r[places.STRIDE : places.STRIDE + len(strides)] = strides
@@ -176,6 +179,8 @@ class State:
         for recorded, r in zip(self.made.records, self.records, strict=False):
             total[recorded.site, PIECES_COLUMN] += r[places.PIECES]
             total[recorded.site, SPLITS_COLUMN] += r[places.SPLITS]
+            if recorded.merge is not None:
+                total[recorded.site, REQUESTS] = r[places.WARPS_SERVED]
         return total
 
 

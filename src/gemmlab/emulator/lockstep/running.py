@@ -39,18 +39,20 @@ def run(
     threads: int | None = None,
     step_limit: int | None = None,
     outputs: Sequence[str] = (),
+    merge: int = 0,
 ) -> Outcome:
     """Run blocks of a launch, all of them unless numbers are given, every thread of a block in step with the others.
 
     Arrays are written in place, or left alone without `values`: then only what counts depend on is worked out.
     `outputs` names arrays whose every element must be written. `threads` of the CPU default to its cores; kernels that
     change global memory atomically run on one, so that their sums come out the same each time. `step_limit` bounds the
-    rounds of all loops together in one block.
+    rounds of all loops together in one block. `merge`, 8 or 16, counts shared loads of neighbours as loads of so many
+    bytes that a compiler makes of them.
 
     Raises GemmlabError where a block passes the limit.
     """
     wanted = None if values else steering_variables(program)
-    made = generated(program, wanted=wanted)
+    made = generated(program, wanted=wanted, merge=merge)
     with lightly():
         ready(set(made.symbols))
         function = compiled(made.text, program.name).run_blocks

@@ -42,12 +42,15 @@ from gemmlab.emulator.lockstep.runtime.places import (
     ROOM,
     SHARED,
     SHIFT,
+    SKIP,
     SLOW,
     SPACE,
     SPLIT,
     SPLITS,
     STRIDE,
     TABLE,
+    WARPS_SERVED,
+    WIDE,
 )
 from gemmlab.emulator.lockstep.runtime.pointers import jit, octets, words
 from gemmlab.emulator.lockstep.runtime.symbols import EXTERNAL
@@ -127,8 +130,9 @@ def alike(deltas, start, end, apart):  # type: ignore[no-untyped-def]
 
 
 @jit
-def request_pieces(deltas, start, end, phase, shift, space, kind, room):  # type: ignore[no-untyped-def]
-    """Pieces, and conflicts above SPLIT bits, of one request: lanes touch elements `deltas` past a byte of that phase.
+def request_pieces(deltas, start, end, phase, shift, wide, space, kind, room):  # type: ignore[no-untyped-def]
+    """Pieces, and conflicts above SPLIT bits, of one request: lanes touch elements `deltas` past a byte of that phase,
+    each as many as a shift by `wide` says.
 
     Global: distinct 32-byte sectors. Shared: a wavefront serves one 4-byte word of each of 32 banks; 8-byte accesses
     go by half-warps, but loads by whole warps where neighbours, or else lanes two apart, never want different elements.
@@ -139,8 +143,8 @@ def request_pieces(deltas, start, end, phase, shift, space, kind, room):  # type
             return repeated(deltas, start, end, phase, shift, 0)
         return distinct(deltas, start, end, phase, shift, 0, room) & 0xFFFFFFFF
     width = 1
-    if shift > 2:
-        width = 1 << (shift - 2)
+    if shift + wide > 2:
+        width = 1 << (shift + wide - 2)
     step = 32 // width
     if width > 1 and kind == LOADED and (alike(deltas, start, end, 1) or alike(deltas, start, end, 2)):
         step *= 2
@@ -205,7 +209,9 @@ def prepare(record):  # type: ignore[no-untyped-def]
         else:
             for start in range(0, threads, 32):
                 end = min(start + 32, threads)
-                total += request_pieces(kept, start, end, slot << shift, shift, r[SPACE], r[KIND], words(r[ROOM]))
+                total += request_pieces(
+                    kept, start, end, slot << shift, shift, r[WIDE], r[SPACE], r[KIND], words(r[ROOM])
+                )
         r[TABLE + slot] = total
     return 0
 
@@ -232,6 +238,9 @@ def reach(record, full, x0, x1, x2):  # type: ignore[no-untyped-def]
             offset += x2 * r[STRIDE + 2]
     if r[SPACE] != IN_LOCAL:
         shift = r[SHIFT]
+        if r[SKIP] != 0:
+            return offset
+        r[WARPS_SERVED] += (r[NT] + 31) >> 5
         counts = r[TABLE + (((r[BYTE0] + (offset << shift)) & 31) >> shift)]
         r[PIECES] += counts & 0xFFFFFFFF
         r[SPLITS] += counts >> SPLIT
@@ -274,7 +283,7 @@ def settle(record, mask, masked):  # type: ignore[no-untyped-def]
         for t in range(r[NT]):
             if m[t] == 0:
                 each[t] = -1
-    if r[SPACE] != IN_LOCAL:
+    if r[SPACE] != IN_LOCAL and r[SKIP] == 0:
         count_each(r, each, r[NT])
     how = r[HOW] | SLOW
     r[HOW] = 0
@@ -311,6 +320,7 @@ def count_each(r, each, threads):  # type: ignore[no-untyped-def]
         phase = (r[BYTE0] + (origin << shift)) & 31
         slot = start + (phase >> shift)
         if counts[slot] < 0:
-            counts[slot] = request_pieces(memo, start, end, phase, shift, r[SPACE], r[KIND], words(r[ROOM]))
+            counts[slot] = request_pieces(memo, start, end, phase, shift, r[WIDE], r[SPACE], r[KIND], words(r[ROOM]))
+        r[WARPS_SERVED] += 1
         r[PIECES] += counts[slot] & 0xFFFFFFFF
         r[SPLITS] += counts[slot] >> SPLIT
