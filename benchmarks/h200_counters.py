@@ -54,17 +54,24 @@ ARITHMETIC = {
     "branch_targets_uniform": "smsp__sass_branch_targets_threads_uniform.sum",
 }
 OPCODES = {"opcodes": "sass__inst_executed_per_opcode"}
-SETS = {"memory": MEMORY, "arithmetic": ARITHMETIC, "opcodes": OPCODES}
-SECONDS = {"memory": 330, "arithmetic": 90, "opcodes": 60}
+#: counted at the instructions: without the waits for what else uses the same banks, which the counters above include
+BY_INSTRUCTION = {
+    f"shared_{way}_wavefronts_by_instruction": f"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{way}.sum"
+    for way in ("ld", "st")
+}
+SETS = {"memory": MEMORY, "arithmetic": ARITHMETIC, "opcodes": OPCODES, "by_instruction": BY_INSTRUCTION}
+SECONDS = {"memory": 330, "arithmetic": 90, "opcodes": 60, "by_instruction": 90}
 INSTANCES = {"opcodes": ("--print-metric-instances", "details")}  # an opcode is an instance of its metric
 SASS = re.compile(r"\b(LDG|STG|LDS|STS|LDSM|ATOM|ATOMG|ATOMS|RED|REDG|LDL|STL|BAR)((?:\.[A-Z0-9_]+)*)")
 
 
-def chosen(which: str, known: set[str]) -> list[counter_cases.Case]:
-    """The cases not yet known whose counters of that set are read: arithmetic where a kernel has any."""
-    found = [case for case in counter_cases.cases() if case.name not in known]
+def chosen(which: str, record: str) -> list[counter_cases.Case]:
+    """The cases whose counters of that set are read and not in the record: arithmetic where a kernel has any."""
+    found = [case for case in counter_cases.cases() if which not in rows_of(record).get(case.name, {}).get("read", ())]
     if which == "memory":
         return found
+    if which == "by_instruction":
+        return [case for case in found if case.product]
     sums = ("row_sums", "column_sums", "three_point", "multiply", "axpy")
     return [case for case in found if case.product or case.kernel in sums]
 
@@ -72,7 +79,7 @@ def chosen(which: str, known: set[str]) -> list[counter_cases.Case]:
 # --- the process under ncu: it launches, and logs what it launched ---
 
 
-def launch_all(which: str, known: set[str], first: int, log: Path, deadline: float) -> None:
+def launch_all(which: str, record: str, first: int, log: Path, deadline: float) -> None:
     """Launch the cases from number `first` on, each between the marks that tell ncu to read it."""
     import numpy
 
@@ -84,7 +91,7 @@ def launch_all(which: str, known: set[str], first: int, log: Path, deadline: flo
     driver = ctypes.CDLL("libcuda.so.1")
     cuda.current_context()
     with log.open("a", buffering=1) as out:
-        for number, case in enumerate(chosen(which, known)[first:], first):
+        for number, case in enumerate(chosen(which, record)[first:], first):
             if time.time() > deadline:
                 return
             answer: dict[str, Any] = {"number": number, "launched": False}
@@ -155,7 +162,7 @@ def known_metrics() -> set[str]:
 
 def read(which: str, metrics: dict[str, str], add_to: str, problems: list[str]) -> dict[int, dict[str, Any]]:
     """Counters of each case of a set by its number, as far as time allows; what goes wrong is noted."""
-    total, first, found = len(chosen(which, names_in(add_to))), 0, {}
+    total, first, found = len(chosen(which, add_to)), 0, {}
     deadline = time.time() + SECONDS[which]
     while first < total and time.time() < deadline:
         with tempfile.TemporaryDirectory() as folder:
@@ -286,18 +293,17 @@ def main() -> None:
         parser.add_argument(name, type=kind, help="only launch the kernels (used under ncu)")
     options = parser.parse_args()
     if options.launch:
-        launch_all(options.launch, names_in(options.add_to), options.first, options.log, options.deadline)
+        launch_all(options.launch, options.add_to, options.first, options.log, options.deadline)
         return
     problems: list[str] = []
     known = known_metrics()
-    there = names_in(options.add_to)
-    rows = {case.name: described(case) | {"metrics": {}} for case in chosen("memory", there)}
+    rows = {case.name: described(case) | {"metrics": {}} for case in counter_cases.cases()} | rows_of(options.add_to)
     for which, metrics in SETS.items():
         absent = [name for name in metrics.values() if name.split(".")[0] not in known]
         if len(absent) * 3 > len(metrics):
             absent = []  # ncu's list is not of this kind of counter: let it say itself what it does not know
         problems += [f"ncu knows no {name} on this chip" for name in absent]
-        names = chosen(which, there)
+        names = chosen(which, options.add_to)
         start = time.time()
         found = read(
             which, {key: name for key, name in metrics.items() if name not in absent}, options.add_to, problems
@@ -314,13 +320,14 @@ def main() -> None:
     print(f"{len(rows)} rows, failed or wrong: {bad}", *problems, sep="\n")
 
 
-def names_in(record: str) -> set[str]:
-    """Names of the rows of a record; none without one."""
-    return {row["name"] for row in json.loads(Path(record).read_text())["rows"]} if record else set()
+@functools.cache
+def rows_of(record: str) -> dict[str, dict[str, Any]]:
+    """The rows of a record by name; none without one."""
+    return {row["name"]: row for row in json.loads(Path(record).read_text())["rows"]} if record else {}
 
 
 def write(target: str, rows: dict[str, dict[str, Any]], problems: list[str], add_to: str) -> None:
-    """The record as it stands, a row a line: counters of a set that was read and are not in a row are zero."""
+    """The record as it stands, a row a line; what was added to another record says where that was read unlike it."""
     about = {
         "what": "measured: hardware counters of one launch each, by ncu --clock-control none --cache-control none",
         "zeros": "a row leaves out counters that are zero; it has those of the sets that it names under `read`",
@@ -330,20 +337,16 @@ def write(target: str, rows: dict[str, dict[str, Any]], problems: list[str], add
         "sets": SETS,
         "problems": problems,
     }
-    before = []
     if add_to:
-        old = json.loads(Path(add_to).read_text())
-        before = old.pop("rows")
-        about["machine_code"] = old["machine_code"]
-        if unlike := {key: value for key, value in about.items() if key != "problems" and old[key] != value}:
-            about = {**old, "problems": problems, "rows from the end read with": [len(rows), unlike]}
+        old = {key: value for key, value in json.loads(Path(add_to).read_text()).items() if key != "rows"}
+        unlike = {key: about[key] for key in about if key not in ("sets", "problems") and old[key] != about[key]}
+        about = {**old, "sets": SETS, "problems": problems} | ({"added": unlike} if unlike else {})
     else:
         about["machine_code"] = widths_in_machine_code()
-    new = [
-        row | {"metrics": {key: value for key, value in row["metrics"].items() if value != 0}} for row in rows.values()
-    ]
     text = json.dumps(about, indent=1)[:-2] + ',\n "rows": [\n'
-    text += ",\n".join(json.dumps(row) for row in (*before, *new)) + "\n ]\n}\n"
+    for row in rows.values():
+        row["metrics"] = {key: value for key, value in row["metrics"].items() if value != 0}
+    text += ",\n".join(json.dumps(row) for row in rows.values()) + "\n ]\n}\n"
     Path(target).write_text(text)
 
 
