@@ -1,12 +1,15 @@
 import numpy as np
 import pytest
 
+from emulator.programs import programs
 from emulator.proof.building import BX, DX, TX, Kernel
 from emulator.proof.fuzz import case
 from emulator.proof.plain import block_counts
 from emulator.proof.programs import covering, gather, matrices, naive, split_k, tiled
 from gemmlab.emulator.launch import launch_of
-from gemmlab.emulator.proof.blocks import Brute, Classes, classes, verify
+from gemmlab.emulator.lower import program_of
+from gemmlab.emulator.proof.blocks import Brute, Classes, classes, coordinates, verify
+from gemmlab.emulator.reference.running import run_reference
 from gemmlab.emulator.tallies import Outcome
 
 
@@ -128,3 +131,25 @@ def test_verification_finds_a_class_that_is_none():
     assert why is not None
     assert "of its class" in why
     assert compared <= 8
+
+
+def tallied(program, number):
+    """Counts and faults of one block by the plain interpreter."""
+    made = launch_of(None, program.grid, program.block, program.make_args())
+    outcome = run_reference(program.kernel, made.grid, made.block, *made.args, blocks=[coordinates(number, made)])
+    faults = sorted(repr((f.kind, f.array, f.line, f.other_line, f.access, f.count)) for f in outcome.faults)
+    return outcome.tallies, faults
+
+
+def test_blocks_of_python_kernels_count_and_fail_alike_within_classes():
+    merged = 0
+    for program in programs(3, 2):
+        args = program.make_args()
+        typed = program_of(program.kernel, *args)
+        found = classes(typed, launch_of(typed, program.grid, program.block, args))
+        if isinstance(found, Brute) or found.counts.size == found.labels.size:
+            continue
+        each = [tallied(program, number) for number in range(found.labels.size)]
+        assert all(each[number] == each[int(found.representatives[label])] for number, label in enumerate(found.labels))
+        merged += found.labels.size - found.counts.size
+    assert merged > 3

@@ -109,9 +109,12 @@ def head_of(paths: Paths, loop: For | While, bounds: Bounds | None, before: Env,
         initial, end = before.get(name), after.get(name)
         if symbol is None or initial is None or z3.is_bool(symbol):
             continue
-        grows = None if end is None else number(end - symbol)
-        if grows is not None:
+        grows = None if end is None else z3.simplify(end - symbol)
+        if grows is not None and z3.is_int_value(grows):
             env[name] = initial + grows * place
+        elif grows is not None and paths.symbols.of_launch(grows):
+            walked, known = paths.symbols.walked(place, grows, shared)
+            env[name], given = initial + walked, z3.And(given, known)
         else:
             first.append(symbol == initial)
     return Head(place, env, counter, given, z3.And(*first))
@@ -120,8 +123,7 @@ def head_of(paths: Paths, loop: For | While, bounds: Bounds | None, before: Env,
 def counter_of(paths: Paths, bounds: Bounds | None, place: Term, shared: bool) -> tuple[Value, Term, list[Term]]:
     """A For's counter in the round `place`, what is known of it in any round, and in the first one.
 
-    Where the step is no constant, a product with the round would not be linear; the counter is then a symbol that lies
-    past the start.
+    Where the step is no constant, a product with the round would not be linear: a symbol stands for it.
     """
     first, truth = [place == 0], z3.BoolVal(True)
     if bounds is None:
@@ -129,9 +131,8 @@ def counter_of(paths: Paths, bounds: Bounds | None, place: Term, shared: bool) -
     step = number(bounds.step)
     if step is not None:
         return z3.simplify(bounds.start + step * place), truth, first
-    counter = paths.symbols.fresh("counter", shared)
-    past = z3.If(bounds.step > 0, counter >= bounds.start, counter <= bounds.start)
-    return counter, past, [*first, counter == bounds.start]
+    walked, known = paths.symbols.walked(place, bounds.step, shared)
+    return bounds.start + walked, known, first
 
 
 def silently(paths: Paths, loop: For | While, bounds: Bounds | None, head: Head) -> Env:

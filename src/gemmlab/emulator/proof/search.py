@@ -135,7 +135,7 @@ def questions(program: Program, symbols: Symbols, found: Found) -> Iterator[Ques
     """What must not be: a thread absent from a barrier, an index out of range, a conflict of two threads."""
     ranges = symbols.ranges()
     others = [(s, renamed(s)) for s in symbols.of_thread]
-    second = [z3.substitute(r, *others) for r in ranges]
+    second = [*(z3.substitute(r, *others) for r in ranges), *symbols.together(others)]
     apart = z3.Or(*(s != t for s, t in others[:3]))
     for mask, line in found.barriers:
         absent = z3.Not(z3.substitute(mask, *others))
@@ -154,7 +154,7 @@ def between_blocks(program: Program, symbols: Symbols, found: Found) -> Iterator
     """Conflicts of threads of two blocks on arrays in global memory."""
     ranges = symbols.ranges()
     others = [(s, renamed(s)) for s in (*symbols.of_block, *symbols.of_thread)]
-    second = [z3.substitute(r, *others) for r in ranges]
+    second = [*(z3.substitute(r, *others) for r in ranges), *symbols.together(others)]
     apart = z3.Or(*(s != t for s, t in others[:3]))
     events = [e for e in found.events if e.token == 0 and program.arrays[e.array].space == "global"]
     for place, one in enumerate(events):

@@ -102,7 +102,7 @@ def of_parts(u: Ints, rest: Spread, pins: frozenset[int] = frozenset(), blame: B
         u = u - first
         rest = add(rest, one(first))
     number = int(rest.lo) if u.size == 1 and rest.single else None
-    return Split(u, rest, pins, blame, number=number)
+    return Split(u, rest, frozenset() if rest.single else pins, blame, number=number)
 
 
 @dataclass(slots=True)
@@ -150,6 +150,10 @@ class Pins:
         if condition is not None:
             if condition.number is not None:
                 return x if condition.number else y
+            sure = condition.yes is not None and condition.no is not None and (condition.yes | condition.no).all()
+            if sure and x.uniform and y.uniform:
+                there = np.where(condition.yes, x.u + int(x.rest.lo), y.u + int(y.rest.lo))
+                return of_parts(there, one(0), blame=blame)
             pins, blame = pins | condition.pins, blame or condition.blame
         if x.u is y.u or np.array_equal(x.u, y.u):
             number = x.number if x.number == y.number else None

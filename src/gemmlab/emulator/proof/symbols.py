@@ -50,6 +50,7 @@ class Symbols:
         self.of_block: list[Term] = [z3.Int(f"blockIdx.{axis}") for axis in "xyz"]
         self.of_thread: list[Term] = [z3.Int(f"threadIdx.{axis}") for axis in "xyz"]
         self.made = 0
+        self.walks: list[tuple[Term, Term, Term]] = []  #: round, steps taken by then together, one step
 
     def fresh(self, name: str, shared: bool, truth: bool = False) -> Term:
         """A new symbol, of the block where all its threads share it, else of the thread."""
@@ -57,6 +58,35 @@ class Symbols:
         symbol = (z3.Bool if truth else z3.Int)(f"{name}!{self.made}")
         (self.of_block if shared else self.of_thread).append(symbol)
         return symbol
+
+    def walked(self, place: Term, step: Term, shared: bool) -> tuple[Term, Term]:
+        """A symbol for `step * place`, a product that would not be linear, and what is known of it by itself.
+
+        Where all threads take the same steps, more is known of two of them: see `together`.
+        """
+        walked = self.fresh("walked", shared)
+        self.walks.append((place, walked, step))
+        upwards = z3.And(walked >= 0, z3.Implies(place > 0, walked >= step))
+        return walked, z3.And(z3.If(step > 0, upwards, walked <= 0), z3.Implies(place == 0, walked == 0))
+
+    def of_launch(self, term: Term) -> bool:
+        """Whether a term is made of the launch's symbols only."""
+        if z3.is_const(term):
+            return not any(term.eq(symbol) for symbol in (*self.of_block, *self.of_thread))
+        return all(self.of_launch(child) for child in term.children())
+
+    def together(self, others: list[tuple[Term, Term]]) -> list[Term]:
+        """What rounds say of the ways that two threads walked: the same in the same round, a step more in a later."""
+        known = []
+        for place, walked, step in self.walks:
+            place_2, walked_2, step_2 = (z3.substitute(term, *others) for term in (place, walked, step))
+            ordered = [
+                z3.Implies(place == place_2, walked == walked_2),
+                z3.Implies(place > place_2, walked - walked_2 >= step),
+                z3.Implies(place < place_2, walked_2 - walked >= step),
+            ]
+            known.append(z3.Implies(z3.And(step > 0, step == step_2), z3.And(*ordered)))
+        return known
 
     def ranges(self) -> list[Term]:
         """Where the places of a thread and its block lie."""
