@@ -76,6 +76,12 @@ RUNNING = Section(
             size,
         ),
         Flag("engine", "compiled (default), or reference: the plain interpreter that it is compared with.", "NAME"),
+        Flag(
+            "merge",
+            "Count shared loads of neighbours in a row as loads of up to 8 or 16 bytes, as a compiler merges them.",
+            "BYTES",
+            number,
+        ),
         Flag("threads", "CPU threads; default all.", "N", size),
         Flag("all_shapes", "Try to prove it for all shapes, with z3: pip install 'gemmlab[proof]'."),
         Flag("no_proof", "Leave out what the run proves."),
@@ -102,5 +108,6 @@ OPTIONS = {
     "step_limit": "step_limit",
     "threads": "threads",
     "engine": "engine",
+    "merge": "merge",
     "all_shapes": "all_shapes",
 }

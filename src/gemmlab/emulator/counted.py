@@ -28,6 +28,7 @@ def counted(
     step_limit: int | None,
     outputs: tuple[str, ...],
     engine: str,
+    merge: int = 0,
 ) -> tuple[Outcome, BlocksSection]:
     """Counts and faults of a launch, and how its blocks were counted; raises GemmlabError for a kernel without end."""
     if engine == "reference":
@@ -35,13 +36,13 @@ def counted(
     from gemmlab.emulator.lockstep.running import run
 
     if values:
-        outcome = run(program, launch, threads=threads, step_limit=step_limit, outputs=outputs)
+        outcome = run(program, launch, threads=threads, step_limit=step_limit, outputs=outputs, merge=merge)
         return outcome, BlocksSection(total=launch.blocks, run=launch.blocks, how="every block")
-    return by_class(program, launch, threads, step_limit)
+    return by_class(program, launch, threads, step_limit, merge)
 
 
 def by_class(
-    program: Program, launch: Launch, threads: int | None, step_limit: int | None
+    program: Program, launch: Launch, threads: int | None, step_limit: int | None, merge: int
 ) -> tuple[Outcome, BlocksSection]:
     """Counts without values: of one block of each class where there are classes, else of every block."""
     from gemmlab.emulator.lockstep.running import restore, run, saved
@@ -52,7 +53,7 @@ def by_class(
         # what steers threads may be values that the kernel itself stores: all are worked out, and the arrays put back
         before = saved(program, launch)
         try:
-            outcome = run(program, launch, threads=threads, step_limit=step_limit)
+            outcome = run(program, launch, threads=threads, step_limit=step_limit, merge=merge)
         finally:
             restore(before)
         why = f"every block, since at line {found.line.number} {found.reason}"
@@ -60,7 +61,7 @@ def by_class(
 
     @cache
     def one(block: int) -> Outcome:
-        return run(program, launch, values=False, blocks=[block], threads=1, step_limit=step_limit)
+        return run(program, launch, values=False, blocks=[block], threads=1, step_limit=step_limit, merge=merge)
 
     parts = [times(one(int(b)), int(n)) for b, n in zip(found.representatives, found.counts, strict=True)]
     compared, unlike = (0, None)

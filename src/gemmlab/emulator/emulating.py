@@ -21,6 +21,8 @@ from gemmlab.record import ArgumentSection, GemmlabError, unknown_name
 if TYPE_CHECKING:
     from gemmlab.emulator.tracing import Trace
 
+MERGES = (0, 8, 16)
+
 Sides = int | Iterable[int]
 
 
@@ -42,6 +44,7 @@ def emulate(
     chip: str | Chip | None = None,
     judge: Judge | None = None,
     engine: str = "compiled",
+    merge: int = 0,
 ) -> Emulation:
     """Run a numba.cuda kernel on the CPU, count every access exactly, and name every fault.
 
@@ -55,6 +58,9 @@ def emulate(
     without it they are compared with those of the run in lockstep. `chip` bounds threads and shared memory. `engine` is
     `compiled`, or `reference`, the plain interpreter that the compiled one is held against; it searches no orders.
 
+    Counts are those of the program as written; `merge`, 8 or 16, counts shared loads of neighbours in a row as loads of
+    up to so many bytes, as a compiler merges them.
+
     `prove` says what the run proves beyond itself; `all_shapes` has z3 (the extra `proof`) try all shapes too.
 
     `trace` is a block of which the result's `trace` tells who reads and writes what, step by step.
@@ -64,24 +70,33 @@ def emulate(
     read = source.load(kernel)
     program = lower(read, arguments_of(read, args))
     launch = launch_of(program, grid, block, args, dynamic_shared_bytes=dynamic_shared, fill=fill, chip=chip)
-    check_engine(engine, values)
+    check_engine(engine, values, merge)
     named = output_names(program, launch, outputs)
     if schedule is not None and not values:
         raise GemmlabError(f"schedule {schedule!r} needs values", "values=True")
     timings = Timings(program, launch, schedule, judge, step_limit) if values else None
     traced = trace_of(kernel, program, launch, trace, step_limit) if trace is not None else None
-    outcome, blocks = counted(kernel, program, launch, values, threads, step_limit, named, engine)
+    outcome, blocks = counted(kernel, program, launch, values, threads, step_limit, named, engine, merge)
     tried = timings.tried(outcome, search=engine == "compiled") if timings else ()
     proof = proven(program, launch, outcome, ran=blocks.run, all_shapes=all_shapes) if prove else None
     return Emulation(
         launched=launched(program, launch, values),
-        outcome=replace(outcome, notes=outcome.notes + (timings.notes if timings else ())),
+        outcome=replace(outcome, notes=outcome.notes + merge_note(merge) + (timings.notes if timings else ())),
         blocks=blocks,
         schedules=tried,
         proof=proof,
         witness=timings.witness if timings else None,
         program=program,
         trace=traced,
+    )
+
+
+def merge_note(merge: int) -> tuple[str, ...]:
+    """That counts are not those of the program as written, where they are not."""
+    if not merge:
+        return ()
+    return (
+        f"shared loads of neighbours in a row are counted as loads of up to {merge} bytes, as a compiler merges them",
     )
 
 
@@ -92,12 +107,17 @@ def trace_of(kernel: object, program: Program, launch: Launch, block: Triple, st
     return trace(kernel, program, launch, block, step_limit)
 
 
-def check_engine(engine: str, values: bool) -> None:
+def check_engine(engine: str, values: bool, merge: int) -> None:
     """Raise GemmlabError for an engine that is unknown, or cannot do what is asked."""
     if engine not in ENGINES:
         raise unknown_name("engine", engine, ENGINES)
     if engine == "reference" and not values:
         raise GemmlabError("the plain interpreter computes values", "values=True, or the compiled engine")
+    if merge not in MERGES or (merge and engine == "reference"):
+        raise GemmlabError(
+            f"shared loads cannot be merged to {merge} bytes by the {engine} engine",
+            "8 or 16 with the compiled engine, or 0 for the program as written",
+        )
 
 
 def output_names(program: Program, launch: Launch, outputs: Iterable[Any]) -> tuple[str, ...]:

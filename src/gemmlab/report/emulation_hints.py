@@ -59,9 +59,10 @@ def conflicted(row: LineCounts, access: Access) -> str:
 
 def compiler_note(emulation: EmulationSection) -> str:
     """That compilers merge neighbouring shared loads, where there are any that could be."""
-    if not emulation.shared_load.elements:
+    if not emulation.shared_load.elements or any("as a compiler merges them" in note for note in emulation.notes):
         return ""
     return (
         "counts are those of the program as written: a compiler may merge shared loads of neighbouring words in a row "
-        f"into one of 16 bytes, with up to {MERGED} times fewer requests, and keep local arrays in registers"
+        f"into one of 16 bytes, with up to {MERGED} times fewer requests (--merge 16 counts so), and keep local arrays "
+        "in registers"
     )

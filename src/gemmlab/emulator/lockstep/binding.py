@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from dataclasses import dataclass
 from typing import Any
 
@@ -111,8 +112,19 @@ def span_of(group: list[tuple[str, NDArray[Any], Placed]]) -> Span:
     memory = flat(first, start, size, np.dtype(placed.stored), [item[1] for item in group])
     shadowed = any(item[2].shadowed for item in group)
     needed = (shadowed, shadowed, any(item[2].atomics for item in group))
-    words = [np.zeros(size if there else 1, np.int64) for there in needed]
+    words = [lazily(size if there else 1) for there in needed]
     return Span(start, memory, (start - owner_address(first)) % 256, Shadow(*words))
+
+
+def lazily(size: int) -> Integers:
+    """So many zeros, which take memory where they are touched: counting one block of a huge launch touches few."""
+    if size < LARGE or not hasattr(mmap, "MAP_NORESERVE"):
+        return np.zeros(size, np.int64)
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_NORESERVE
+    return np.frombuffer(mmap.mmap(-1, 8 * size, flags=flags), np.int64)
+
+
+LARGE = 1 << 24  #: elements from which on memory is not asked for in advance
 
 
 class Memory:
