@@ -19,6 +19,8 @@ def test_a_named_schedule_is_spelled_by_its_name(name):
         "serial:blocks=shuffled,together=4,only=4+9,seed=3",
         "delayed-writer:first=3+1,last=0,delay=kernel.py:12+14",
         "reverse:preemptions=2,horizon=10",
+        "serial:only=3-993/30",
+        "serial:first=4+2+0+1",
     ],
 )
 def test_text_and_json_give_the_schedule_back(text):
@@ -45,6 +47,8 @@ def test_turns_come_from_a_file(tmp_path):
         ("serial:together=0", "together"),
         ("serial:blocks=sideways", "sideways"),
         ("serial:first=2000", "first"),
+        ("serial:only=5-9/0", "only"),
+        ("serial:only=5-9", "only"),
         ("witness:no/such/file.json", "no/such/file.json"),
     ],
 )

@@ -118,8 +118,13 @@ def from_file(path: str) -> Schedule:
 
 
 def numbers(text: str) -> tuple[int, ...]:
-    """`3+4`: thread numbers."""
-    return tuple(int(part) for part in text.split("+") if part)
+    """`3+4`, or `0-90/30` for 0, 30, 60 and 90."""
+    found: list[int] = []
+    for part in filter(None, text.split("+")):
+        start, dash, rest = part.partition("-")
+        stop, _, step = rest.partition("/")
+        found += range(int(start), int(stop) + 1, int(step)) if dash else [int(part)]
+    return tuple(found)
 
 
 PARSERS: dict[str, Any] = {
@@ -138,7 +143,13 @@ PARSERS: dict[str, Any] = {
 
 def spelled(value: Any) -> str:
     """A setting as `parse` reads it."""
-    return "+".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    if not isinstance(value, tuple):
+        return str(value)
+    if len(value) > 3 and all(isinstance(number, int) for number in value):
+        evenly = range(value[0], value[-1] + 1, max(1, value[1] - value[0]))
+        if tuple(evenly) == value:
+            return f"{evenly.start}-{value[-1]}/{evenly.step}"
+    return "+".join(map(str, value))
 
 
 def tuples(value: Any) -> Any:

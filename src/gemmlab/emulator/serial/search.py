@@ -11,6 +11,7 @@ from gemmlab.emulator.serial.running import STEP_LIMIT, Ran, run_schedule
 from gemmlab.emulator.serial.schedule import NAMED, Schedule
 from gemmlab.emulator.serial.trial import Judge, Trial, Try
 from gemmlab.emulator.tallies import BLOCK_RACE, GLOBAL_RACE, SHARED_RACE, Fault
+from gemmlab.units import ceil_div
 
 __all__ = ["Judge", "Trial", "Try", "Worst", "replay", "search", "with_horizon"]
 
@@ -97,18 +98,21 @@ def search(
 
 
 def some_blocks(trial: Trial, faults: list[Fault], budget: int) -> tuple[int, ...]:
-    """Blocks to run where all are too many for several tries: those of the faults, and others evenly spread."""
+    """Blocks to run where all are too many for several tries: each so many-th, and two that race with each other."""
     launch = trial.launch
     if launch.blocks == 1:
         return ()
     racing = [number_of(block, launch.grid) for fault in faults for block, _ in fault.threads]
+    beside = [
+        number_of(block, launch.grid) for fault in faults if fault.kind == BLOCK_RACE for block, _ in fault.threads
+    ]
     first = racing[0] if racing else 0
     probe = run_schedule(trial.program, launch, replace(NAMED["lockstep"], only=(first,)), trial.step_limit)
-    count = budget // TRIES // max(1, probe.steps)
+    count = max(1, budget // TRIES // max(1, probe.steps))
     if count >= launch.blocks:
         return ()
-    spread = [place * launch.blocks // max(1, count) for place in range(count)]
-    only = tuple(dict.fromkeys([*racing[: 2 * PAIRS], first, *spread]))[: max(2, count)]
+    step = ceil_div(launch.blocks, count)
+    only = {*range(first % step, launch.blocks, step), *beside[:2]}
     trial.notes.append(f"schedules were tried on {len(only)} of {launch.blocks} blocks, others left out")
     return tuple(sorted(only))
 
