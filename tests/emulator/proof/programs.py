@@ -92,6 +92,21 @@ def flat(guarded=True):
     return k.program()
 
 
+def grid_stride(counted, step):
+    """y[i] for i from the thread's place in steps of `step`, by a For or a While."""
+    k = Kernel(y=("float32", 1))
+    start = k.assign("start", BX * DX + TX)
+    if counted:
+        with k.loop("i", start, k.extent("y", 0), step) as i:
+            k.store("y", (i,), 1.0)
+    else:
+        i = k.assign("i", start)
+        with k.repeat(i < k.extent("y", 0)):
+            k.store("y", (i,), 1.0)
+            k.assign("i", i + step)
+    return k.program()
+
+
 def matrices(m, n, k, dtype=np.float32):
     return np.zeros((m, k), dtype), np.zeros((k, n), dtype), np.zeros((m, n), dtype)
 

@@ -2,13 +2,14 @@ import numpy as np
 import pytest
 
 from emulator.programs import programs
-from emulator.proof.building import BX, DX, TX, Kernel
+from emulator.proof.building import BX, DX, GX, TX, Kernel
 from emulator.proof.fuzz import case
 from emulator.proof.plain import block_counts
-from emulator.proof.programs import covering, gather, matrices, naive, split_k, tiled
+from emulator.proof.programs import covering, gather, grid_stride, matrices, naive, split_k, tiled
 from gemmlab.emulator.launch import launch_of
 from gemmlab.emulator.lower import program_of
 from gemmlab.emulator.proof.blocks import Brute, Classes, classes, coordinates, verify
+from gemmlab.emulator.proof.disjoint import disjoint_writes
 from gemmlab.emulator.reference.running import run_reference
 from gemmlab.emulator.tallies import Outcome
 
@@ -65,16 +66,23 @@ def test_random_programs_count_alike_within_classes():
     assert merged > 100
 
 
-def test_a_grid_stride_loop_needs_few_classes():
-    k = Kernel(y=("float32", 1))
-    start = BX * DX + TX
-    with k.loop("i", start, k.extent("y", 0), DX * 10) as i:
-        k.store("y", (i,), 1.0)
-    program = k.program()
-    launch = launch_of(program, 10, 32, (np.zeros(1000, np.float32),))
+@pytest.mark.parametrize("counted", [True, False])
+@pytest.mark.parametrize(("blocks", "length"), [(10, 1000), (7, 9000), (5, 160), (6, 70)])
+def test_loops_in_steps_of_the_grid_need_few_classes(counted, blocks, length):
+    program = grid_stride(counted, DX * GX)
+    launch = launch_of(program, blocks, 32, (np.zeros(length, np.float32),))
     found = classes(program, launch)
-    assert found.counts.tolist() == [1, 8, 1] or sorted(found.counts) == [1, 1, 8]
+    assert found.counts.size <= 3
     assert disagreements(program, launch, found) == []
+    assert disjoint_writes(program, launch, found.touches).shown
+
+
+def test_steps_shorter_than_the_grid_make_blocks_meet():
+    program = grid_stride(False, GX * 16)
+    launch = launch_of(program, 7, 32, (np.zeros(9000, np.float32),))
+    found = classes(program, launch)
+    assert disagreements(program, launch, found) == []
+    assert not disjoint_writes(program, launch, found.touches).shown
 
 
 def test_split_k_has_a_class_for_each_place_where_chunks_differ():

@@ -7,7 +7,7 @@ import pytest
 
 from emulator.proof.building import BX, DX, GX, TX, E, Kernel
 from emulator.proof.plain import faults
-from emulator.proof.programs import covering, flat, gather, matrices, naive, tiled
+from emulator.proof.programs import covering, flat, gather, grid_stride, matrices, naive, tiled
 from emulator.proof.racing import Racer, launch_at
 from gemmlab.emulator import program as p
 from gemmlab.emulator.launch import launch_of
@@ -179,21 +179,6 @@ def test_a_column_past_its_row_is_no_place_of_its_own():
     found = prove_shapes(program, launch_of(program, (3, 2), (4, 4), (*arrays, 8, 12, 20)))
     assert found.proven is False
     assert "index of `b` out of range" in found.possible
-
-
-def grid_stride(counted, step):
-    """y[i] for i from the thread's place in steps of `step`, by a For or a While."""
-    k = Kernel(y=("float32", 1))
-    start = k.assign("start", BX * DX + TX)
-    if counted:
-        with k.loop("i", start, k.extent("y", 0), step) as i:
-            k.store("y", (i,), 1.0)
-    else:
-        i = k.assign("i", start)
-        with k.repeat(i < k.extent("y", 0)):
-            k.store("y", (i,), 1.0)
-            k.assign("i", i + step)
-    return k.program()
 
 
 @pytest.mark.parametrize("counted", [True, False])

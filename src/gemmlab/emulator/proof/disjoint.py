@@ -91,7 +91,21 @@ def apart(launch: Launch, group: list[Touch]) -> bool:
             together = dense(paired(together, strip)) if strip is not None else together
         if together.size == launch.blocks and int(together.max()) + 1 == launch.blocks:
             return True
-    return len(axes) == 1 and shifted_apart(axes[0], (gz, gy, gx))
+    return len(axes) == 1 and (shifted_apart(axes[0], (gz, gy, gx)) or interleaved(axes[0], (gz, gy, gx)))
+
+
+def interleaved(splits: list[Split], shape: tuple[int, int, int]) -> bool:
+    """Whether blocks keep to places of their own in each step of the grid, as in a loop in such steps."""
+    first = splits[0]
+    if any(s.rest.teeth is None or s.lo() < 0 or not s.rest.same(first.rest) for s in splits) or any(
+        not np.array_equal(s.u, first.u) for s in splits
+    ):
+        return False
+    assert first.rest.teeth is not None
+    width, by = first.rest.teeth
+    places = np.sort(np.broadcast_to((first.u + int(first.rest.lo)) % by, shape).ravel())
+    gaps = np.diff(places, append=places[0] + by)
+    return bool((gaps > width).all())
 
 
 def strip_of(splits: list[Split]) -> Ints | None:

@@ -11,7 +11,7 @@ import numpy as np
 from gemmlab.emulator.program import Cast, Compare, Expr, Logic, Unary, Var
 from gemmlab.emulator.proof.evaluate import floating
 from gemmlab.emulator.proof.split import Pins, Split
-from gemmlab.emulator.proof.spread import ANY, PAIRS, Spread, clipped, listing, widen
+from gemmlab.emulator.proof.spread import ANY, LISTED, Spread, clipped, combed, listing, widen
 
 Env = dict[str, Split]
 NEGATED = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "eq": "ne", "ne": "eq"}
@@ -80,7 +80,7 @@ def rounds_of(pins: Pins, start: Split, stop: Split, step: Split) -> tuple[Split
     by, apart = int(step.number), stop.u - start.u
     if by > 0:
         last = int(apart.max()) + stop.rest.hi - 1
-        rounds, tested = (Spread(start.rest.lo, max(start.rest.hi, top)) for top in (last, last + by))
+        rounds, tested = (combed(start.rest, by, max(start.rest.hi, top)) for top in (last, last + by))
         empty, op = last < start.rest.lo, "lt"
     else:
         last = int(apart.min()) + stop.rest.lo + 1
@@ -98,6 +98,6 @@ def listed_rounds(first: Spread, last: int | float, by: int) -> Spread | None:
     if first.listed is None or not math.isfinite(last):
         return None
     count = (int(last) - int(first.lo if by > 0 else first.hi)) // by + 2
-    if count * first.listed.size > PAIRS:
+    if count * first.listed.size > LISTED:
         return None
     return listing((first.listed[:, None] + by * np.arange(max(count, 1))[None, :]).ravel())

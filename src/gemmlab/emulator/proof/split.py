@@ -150,9 +150,9 @@ class Pins:
         if condition is not None:
             if condition.number is not None:
                 return x if condition.number else y
-            sure = condition.yes is not None and condition.no is not None and (condition.yes | condition.no).all()
-            if sure and x.uniform and y.uniform:
-                there = np.where(condition.yes, x.u + int(x.rest.lo), y.u + int(y.rest.lo))
+            yes, no = condition.yes, condition.no
+            if yes is not None and no is not None and x.uniform and y.uniform and (yes | no).all():
+                there = np.where(yes, x.u + int(x.rest.lo), y.u + int(y.rest.lo))
                 return of_parts(there, one(0), blame=blame)
             pins, blame = pins | condition.pins, blame or condition.blame
         if x.u is y.u or np.array_equal(x.u, y.u):
@@ -193,6 +193,10 @@ def position(op: str, threshold: Ints, rest: Spread) -> tuple[Ints, Bools, Bools
     if op == "le":
         threshold = threshold + 1
     place = within(threshold, rest.lo, rest.hi + 1)
+    if rest.teeth is not None:
+        width, by = rest.teeth
+        past = place - int(rest.lo)
+        place = past // by * (width + 2) + np.minimum(past % by, width + 1)
     return place, threshold > rest.hi, threshold <= rest.lo
 
 

@@ -13,18 +13,23 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Bound = int | float  #: a whole number, or an infinity
 
-LISTED = 1024  #: numbers a set lists before only its bounds are kept
+LISTED = 4096  #: numbers a set lists before only its bounds are kept
 PAIRS = 1 << 14  #: pairs of listed numbers that one operation looks at
 LARGEST = 1 << 31  #: listed numbers stay below, so that no product of two leaves int64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spread:
-    """Whole numbers from `lo` to `hi`; where `listed` is given (sorted, distinct), those only."""
+    """Whole numbers from `lo` to `hi`; where `listed` is given (sorted, distinct), those only.
+
+    With `teeth` (width, by), those only that lie at most `width` past `lo` or past some multiple of `by` from it: what
+    a loop makes of a block's places, round after round.
+    """
 
     lo: Bound
     hi: Bound
     listed: Ints | None = None
+    teeth: tuple[int, int] | None = None
 
     @property
     def finite(self) -> bool:
@@ -38,7 +43,7 @@ class Spread:
 
     def same(self, other: Spread) -> bool:
         """Whether both are the same set."""
-        if (self.lo, self.hi) != (other.lo, other.hi):
+        if (self.lo, self.hi, self.teeth) != (other.lo, other.hi, other.teeth):
             return False
         if self.listed is None or other.listed is None:
             return self.listed is other.listed
@@ -76,20 +81,45 @@ def union(x: Spread, y: Spread) -> Spread:
         return x
     if x.listed is not None and y.listed is not None:
         return listing(np.concatenate((x.listed, y.listed)))
-    return Spread(min(x.lo, y.lo), max(x.hi, y.hi))
+    if x.teeth is None:
+        x, y = y, x
+    lo, hi = min(x.lo, y.lo), max(x.hi, y.hi)
+    if x.teeth is None or not math.isfinite(x.lo) or not math.isfinite(y.lo):
+        return Spread(lo, hi)
+    width, by = x.teeth
+    past = (int(y.lo) - int(x.lo)) % by
+    fits = past + (y.teeth[0] if y.teeth is not None else y.hi - y.lo) <= width
+    if not fits or (y.teeth is not None and y.teeth[1] != by):
+        return Spread(lo, hi)
+    return Spread(min(x.lo, y.lo - past), hi, teeth=x.teeth)
+
+
+def combed(x: Spread, by: int, hi: Bound) -> Spread:
+    """Numbers of `x` and those steps of `by` past them, up to `hi`."""
+    width = x.hi - x.lo
+    return Spread(x.lo, hi, teeth=(int(width), by) if width + 1 < by else None)
 
 
 def widen(before: Spread, after: Spread) -> Spread:
     """`after`, its bounds given up where they moved past `before`: ends a loop's search for them."""
     if before.same(after):
         return before
-    return Spread(before.lo if after.lo >= before.lo else -math.inf, before.hi if after.hi <= before.hi else math.inf)
+    lo = before.lo if after.lo >= before.lo else -math.inf
+    hi = before.hi if after.hi <= before.hi else math.inf
+    if before.listed is not None and after.listed is not None and math.isfinite(lo) and hi == math.inf:
+        by = int(after.hi) - int(before.hi)
+        width = (int(before.hi) - int(before.lo)) % by
+        if width + 1 < by and ((after.listed - int(lo)) % by <= width).all():
+            return Spread(lo, hi, teeth=(width, by))
+    return Spread(lo, hi, teeth=before.teeth if before.teeth == after.teeth and math.isfinite(lo) else None)
 
 
 def clipped(x: Spread, lo: Bound, hi: Bound) -> Spread:
     """Numbers of `x` within bounds; `x` itself where none is."""
     if (lo <= x.lo and x.hi <= hi) or lo > x.hi or hi < x.lo:
         return x
+    if x.teeth is not None and lo <= x.lo:
+        return Spread(x.lo, min(hi, x.hi), teeth=x.teeth)
     if x.listed is None:
         return between(max(lo, x.lo), min(hi, x.hi))
     kept = x.listed[(x.listed >= lo) & (x.listed <= hi)]
@@ -112,7 +142,8 @@ def add(x: Spread, y: Spread) -> Spread:
         return ANY
     if not y.finite and not (x.finite and max(-x.lo, x.hi) <= LARGEST):
         return ANY
-    return Spread(x.lo + y.lo, x.hi + y.hi)
+    moved = x if y.single else y if x.single else None
+    return Spread(x.lo + y.lo, x.hi + y.hi, teeth=None if moved is None else moved.teeth)
 
 
 def negated(x: Spread) -> Spread:
