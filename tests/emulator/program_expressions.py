@@ -65,7 +65,7 @@ class Expressions:
             return self.rng.choice(self.whole)
         return self.pick(
             "tid", "t", "n", "k", "cuda.threadIdx.x", "cuda.blockIdx.y", "cuda.laneid", "STEP", "len(fa)",
-            "b2.shape[1]", "1", "2", "3", "5", "cuda.blockDim.x", "6364136223846793005",
+            "b2.shape[1]", "1", "2", "3", "5", "cuda.blockDim.x", "BIG",
         )  # fmt: skip
 
     def index(self, extent, depth=1):

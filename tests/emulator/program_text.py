@@ -20,6 +20,7 @@ from numba.core.types import {types}
 
 SLOTS = {slots}
 STEP = {step}
+BIG = 6364136223846793005
 
 
 @cuda.jit(device=True)
@@ -293,7 +294,7 @@ class Fragment(Expressions):
         self.floats.append(total)
 
     def counted(self, _):
-        self.taken("i", f"cuda.syncthreads_{self.pick('count', 'and', 'or')}({self.bool_(1)})")
+        self.taken("i", f"cuda.syncthreads_{self.pick('count', 'and', 'or')}(int32({self.bool_(1)}))")
 
     def votes(self, _):
         mask = self.fresh("m")

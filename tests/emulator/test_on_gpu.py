@@ -49,7 +49,7 @@ def test_random_programs(seed):
 LAUNCHED = [
     (dialect.widened, 1, 3, lambda: (np.array([0.1, 0.2, 0.3], np.float32), np.zeros((3, 4)), 0), 0),
     (dialect.halves, 1, 20, lambda: ((np.arange(20) / 7).astype(np.float16), np.zeros(20, np.float16)), 0),
-    (dialect.wraps, 1, 1, lambda: (np.zeros(10, WHOLE),), 0),
+    (dialect.wraps, 1, 1, lambda: (np.array([0] * 10 + [-(2**62) - 1]),), 0),
     (dialect.steered, 1, 5, lambda: (np.zeros((7, 5), WHOLE),), 0),
     (
         dialect.shaped,

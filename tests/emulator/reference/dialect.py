@@ -69,6 +69,7 @@ def wraps(out):
     out[6] = 1 << 40
     out[7] = int32(1 << 33)
     out[8] = abs(-5) + min(3, 2, 9) + max(1, 4)
+    out[9] = abs(out[10])
 
 
 @cuda.jit
@@ -143,8 +144,8 @@ def warps(out):
 @cuda.jit
 def barriers(out):
     t = cuda.threadIdx.x
-    out[0, t] = cuda.syncthreads_count(t % 3 == 0)
-    out[1, t] = cuda.syncthreads_and(t >= 0) + 2 * cuda.syncthreads_or(t > 100)
+    out[0, t] = cuda.syncthreads_count(int32(t % 3 == 0))
+    out[1, t] = cuda.syncthreads_and(t + 1) + 2 * cuda.syncthreads_or(t // 100)
 
 
 @cuda.jit

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from numba import cuda
 
 from emulator.reference import dialect
 from gemmlab.emulator.reference import run_reference
@@ -35,8 +36,8 @@ def test_float16_is_rounded_at_every_operation():
 
 
 def test_integers_wrap_and_divide_as_python_does_and_by_zero_gives_zero():
-    (out,) = run(dialect.wraps, 1, np.zeros(10, I64))
-    assert out.tolist() == [-(2**63), 4, -4, 2, 0, -1, 2**40, 0, 11, 0]
+    (out,) = run(dialect.wraps, 1, np.array([0] * 10 + [-(2**62) - 1]))
+    assert out.tolist() == [-(2**63), 4, -4, 2, 0, -1, 2**40, 0, 11, 2**62 + 1, -(2**62) - 1]
 
 
 def test_control_flow():
@@ -124,6 +125,10 @@ def listed(out):
         out[0] = x
 
 
+def true_or_false(out):
+    out[0] = cuda.syncthreads_or(out[0] > 0)
+
+
 def recurs(x):
     return recurs(x - 1)
 
@@ -137,6 +142,7 @@ def recursive(out):
     [
         (forever, (np.zeros(1),), "more than 1000 steps"),
         (listed, (np.zeros(1),), "test_dialect.py:"),
+        (true_or_false, (np.zeros(1),), "syncthreads_or"),
         (recursive, (np.zeros(1),), "calls itself"),
         (dialect.private, (), "takes 1 arguments, got 0"),
         (dialect.wraps, ("text",), "argument 1 is a str"),

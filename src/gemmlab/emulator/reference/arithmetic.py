@@ -100,10 +100,12 @@ def _by_squaring(base: Any, exponent: int, wrap: Function) -> Any:
 
 @cache
 def mathematical(function: Any, *kinds: Any) -> tuple[Function, Any] | None:
-    """A function of `math` for arguments of those types; those that are not exact go through float64."""
+    """A function of `math`, or `abs`, for arguments of those types; those that are not exact go through float64."""
     found = rules.signature(function, *kinds)
     if found is None:
         return None
+    if function is abs:
+        return _converting(np.abs, kinds, found.args, found.args), found.return_type
     name = function.__name__
     computed = EXACT.get(name) or (lambda *values: _in_double(function, values))
     # whole numbers are computed as float64

@@ -11,7 +11,7 @@ import numpy as np
 
 from gemmlab.emulator.reference import arithmetic, rules
 from gemmlab.emulator.reference.choices import either
-from gemmlab.emulator.reference.kinds import ArrayKind, Static, TupleKind
+from gemmlab.emulator.reference.kinds import ArrayKind, Kind, Static, TupleKind
 
 if TYPE_CHECKING:
     from gemmlab.emulator.reference.expressions import Expressions
@@ -208,11 +208,21 @@ def barrier(kind: str) -> Handler:
         args = operands(of, node, 0 if kind == "sync" else 1)
         if kind == "sync":
             return waits(of, node, "barrier", kind), Static(None)
+        whole = rules.kind_of("int32")
         with of.within("barrier", node):
-            predicate = of.scalar(args[0])[0]
-        return waits(of, node, "barrier", kind, of.program.object(None), predicate), rules.kind_of("int32")
+            predicate, have = of.scalar(args[0])
+        if not is_integer(have):
+            raise of.refused(node, f"numba has no `{ast.unparse(node)}` of {have}", "convert it: int32(x)")
+        return waits(of, node, "barrier", kind, of.program.object(None), of.as_kind(predicate, have, whole)), whole
 
     return handler
+
+
+def is_integer(kind: Kind) -> bool:
+    """Whether a type is of whole numbers; bool is not."""
+    from numba import types
+
+    return isinstance(kind, types.Integer)
 
 
 def syncwarp(of: Expressions, node: ast.Call) -> Typed:
