@@ -129,6 +129,27 @@ def true_or_false(out):
     out[0] = cuda.syncthreads_or(out[0] > 0)
 
 
+def unset(out):
+    if out[0] > 0:
+        x = 1
+    out[0] = x
+
+
+def stuck(out):
+    for i in range(0, 3, int(out[0])):
+        out[0] = i
+
+
+def adds(out):
+    cuda.atomic.add(out, 0, 1)
+
+
+def frozen():
+    fixed = np.zeros(1)
+    fixed.flags.writeable = False
+    return fixed
+
+
 def recurs(x):
     return recurs(x - 1)
 
@@ -142,6 +163,10 @@ def recursive(out):
     [
         (forever, (np.zeros(1),), "more than 1000 steps"),
         (listed, (np.zeros(1),), "test_dialect.py:"),
+        (unset, (np.zeros(1),), "reads `x` before it has a value"),
+        (stuck, (np.zeros(1),), "steps by 0"),
+        (adds, (np.zeros(1, np.int8),), "no atomic add of int8"),
+        (adds, (frozen(),), "out, which is read-only"),
         (true_or_false, (np.zeros(1),), "syncthreads_or"),
         (recursive, (np.zeros(1),), "calls itself"),
         (dialect.private, (), "takes 1 arguments, got 0"),

@@ -159,6 +159,10 @@ class Block:
                     waiting[thread] = running[thread].send(given)
                 except StopIteration:
                     continue
+                except UnboundLocalError as unset:
+                    name = str(unset).partition("'")[2].partition("'")[0]
+                    text = f"thread {thread.index} of block {self.index} reads `{name}` before it has a value"
+                    raise GemmlabError(text, "assign it on every way") from None
                 wait = waiting[thread]
                 self.waits.append((wait.position, thread.warp, wait.node))
             ready = meeting.released(self, threads, waiting)

@@ -37,6 +37,8 @@ EXCHANGED = {
 VOTES = ("ballot_sync", "any_sync", "all_sync", "eq_sync")
 ATOMICS = ("add", "sub", "max", "min", "and_", "or_", "xor", "exch", "cas")
 PURE = ("grid", "gridsize", "fma", "selp", *BITS)  #: compute from their arguments and the thread's position
+WORDS = ("int32", "int64", "uint32", "uint64")
+ADDED = (*WORDS, "float32", "float64")  #: what hardware adds, and compares for max and min, atomically
 FENCES = ("threadfence", "threadfence_block", "threadfence_system")
 
 
@@ -268,6 +270,9 @@ def atomic(op: str) -> Handler:
         args = operands(of, node, 4 if op == "cas" else 3)
         element = ast.copy_location(ast.Subscript(args[0], args[1], ast.Load()), node)
         array, kind, index = of.element(element, "atomic")
+        offered = ADDED if op in ("add", "sub", "max", "min") else WORDS
+        if rules.dtype(kind).name not in offered:
+            raise of.refused(node, f"numba has no atomic {op} of {kind}", f"use an array of {', '.join(offered)}")
         with of.within("atomic", node, of.array_of(element)):
             values = [of.as_kind(*of.scalar(argument), kind) for argument in args[2:]]
         number = of.number("atomic", node)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gemmlab.emulator.reference.memory import Array, Storage
+from gemmlab.record import GemmlabError
 
 if TYPE_CHECKING:
     from gemmlab.emulator.reference.block import Block
@@ -65,6 +66,10 @@ class Thread:
 
     def rounds(self, loop: int, depth: int, test: int, start: Any, stop: Any, step: Any, wrap: Any) -> Iterator[Any]:
         """The values of a `for`'s name; one test a value, and one for the end."""
+        if not int(step):
+            raise GemmlabError(
+                f"thread {self.index} of block {self.block.index}: a range steps by 0", "step by 1, -1 ..."
+            )
         self.begin(loop, depth)
         for value in range(int(start), int(stop), int(step)):
             self.round(loop, depth)
@@ -113,6 +118,7 @@ class Thread:
         index = (*array.prefix, *map(int, index))
         placed = array.place(index)
         if placed is not None:
+            self.writable(array)
             array.values[placed] = value
         self.block.access(self, self.position(number, depth), "store", array, index, placed, value)
 
@@ -125,11 +131,17 @@ class Thread:
         if placed is None:
             old = new = array.values.dtype.type(0)
         else:
+            self.writable(array)
             old = array.values[placed]
             new = updated(op, old, value, compare)
             array.values[placed] = new
         self.block.access(self, self.position(number, depth), "atomic", array, index, placed, new)
         return old
+
+    def writable(self, array: Array) -> None:
+        """Raise GemmlabError for an array that numpy keeps from being written."""
+        if not array.values.flags.writeable:
+            raise GemmlabError(f"the kernel stores to {array.name}, which is read-only", "pass a copy of it")
 
     def waits(self, number: int, depth: int, kind: str, mask: Any = 0, value: Any = None, lane: Any = 0) -> Wait:
         """The thread comes to a barrier or a warp operation."""
