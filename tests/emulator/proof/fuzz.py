@@ -88,7 +88,11 @@ class Maker:
                 if self.rng.random() < 0.5:
                     self.inside(k.otherwise)
             case "for":
-                start, stop, step = self.pick(0, 1, TX, BX, self.leaf()), self.bound(), self.pick(1, 1, 2, 3, -1, DX)
+                start, stop, step = (
+                    self.pick(0, 1, TX, BX, self.leaf()),
+                    self.bound(),
+                    self.pick(1, 1, 2, 3, -1, DX, DX * GX),
+                )
                 self.inside(lambda: k.loop(f"i{len(k.sites)}", start, stop, step), loop=True)
             case "while":
                 self.whiled()
@@ -104,7 +108,7 @@ class Maker:
         count = k.assign(name, self.pick(0, TX, BX, BX * DX + TX))
         loops, self.loops = self.loops, 0
         with k.repeat(count < self.bound()):
-            k.assign(name, count + self.pick(1, 2, 5))
+            k.assign(name, count + self.pick(1, 2, 5, 9, 12, DX))
             self.depth += 1
             self.known.append(k.assign(f"{name}_seen", count))
             self.statements(2)

@@ -27,7 +27,7 @@ from gemmlab.emulator.program import (
     WarpOp,
     While,
 )
-from gemmlab.emulator.proof.evaluate import floating
+from gemmlab.emulator.proof.evaluate import floating, number_of
 from gemmlab.emulator.proof.joining import Env, merge, refined, rounds_of, settled, widened
 from gemmlab.emulator.proof.memory import SECTOR, Memory
 from gemmlab.emulator.proof.split import ZERO, Blame, Pins, Split, constant
@@ -77,8 +77,8 @@ class Stepper:
         self.line = Line(0, 0)
 
     def run(self) -> None:
-        """The whole program."""
-        self.body(self.program.body, {})
+        """The whole program; a variable that is read before anything is assigned to it holds zero."""
+        self.body(self.program.body, {name: number_of(kind, 0) for name, kind in self.program.variables.items()})
 
     def value(self, expression: Expr, env: Env) -> Split:
         """What an expression is in an environment."""
