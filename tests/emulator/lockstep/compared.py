@@ -21,7 +21,9 @@ def rows(outcome):
             row = (line, key.kind, key.array)
             found[row] = found.get(row, Tally()) + Tally(tally.threads, tally.requests, tally.pieces, tally.splits)
     nothing = Tally()
-    return {row: tally for row, tally in found.items() if tally != nothing}, {k: v for k, v in arithmetic.items() if any(v)}
+    return {row: tally for row, tally in found.items() if tally != nothing}, {
+        k: v for k, v in arithmetic.items() if any(v)
+    }
 
 
 def faults(outcome):

@@ -19,7 +19,9 @@ def shared_loads(kernel, grid, block, *args, merge):
     return sum(t.threads for t in rows), sum(t.requests for t in rows), sum(t.pieces for t in rows)
 
 
-@pytest.mark.parametrize(("merge", "requests", "wavefronts"), [(0, 26880, 26880), (8, 20160, 20160), (16, 16800, 20160)])
+@pytest.mark.parametrize(
+    ("merge", "requests", "wavefronts"), [(0, 26880, 26880), (8, 20160, 20160), (16, 16800, 20160)]
+)
 def test_a_tiled_kernel_as_an_h200_ran_it(merge, requests, wavefronts):
     """ncu on an H200, numba-cuda's code, 100x70x33: 16,800 shared-load instructions in 20,160 wavefronts."""
     m, n, k = 100, 70, 33

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,12 +119,13 @@ def span_of(group: list[tuple[str, NDArray[Any], Placed]]) -> Span:
 
 def lazily(size: int) -> Integers:
     """So many zeros, which take memory where they are touched: counting one block of a huge launch touches few."""
-    if size < LARGE or not hasattr(mmap, "MAP_NORESERVE"):
+    if size < LARGE or not sys.platform.startswith("linux"):
         return np.zeros(size, np.int64)
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_NORESERVE
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NO_RESERVE
     return np.frombuffer(mmap.mmap(-1, 8 * size, flags=flags), np.int64)
 
 
+NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)  #: of Linux, which Python names from 3.13 on
 LARGE = 1 << 24  #: elements from which on memory is not asked for in advance
 
 

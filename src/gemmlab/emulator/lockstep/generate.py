@@ -45,13 +45,16 @@ class Generated:
     valued: bool  #: values are worked out and stored
 
 
-def generated(program: p.Program, *, wanted: set[str] | None = None, merge: int = 0) -> Generated:
+def generated(
+    program: p.Program, *, wanted: set[str] | None = None, merge: int = 0, overlapping: bool = False
+) -> Generated:
     """A module whose `run_blocks` runs blocks `which[first:last]`, or `first` to `last` where `which` is empty.
 
     With `wanted`, only those variables are worked out and nothing is stored: enough to count. With `merge`, loads that
-    a compiler makes loads of up to so many bytes are counted as those.
+    a compiler makes loads of up to so many bytes are counted as those. With
+    `overlapping`, races are looked for on arrays that are only read too: they share memory with others.
     """
-    layout = Layout(program)
+    layout = Layout(program, overlapping=overlapping)
     emitter = Emitter(program, layout, wanted=wanted, merge=merge)
     out = emitter.text
     out.depth = 1

@@ -46,7 +46,7 @@ class Placed:
 class Layout:
     """The arrays of one program."""
 
-    def __init__(self, program: p.Program) -> None:
+    def __init__(self, program: p.Program, *, overlapping: bool = False) -> None:
         self.program = program
         self.names = {
             name: f"{i}_{''.join(c if c.isalnum() else '_' for c in name)}" for i, name in enumerate(program.variables)
@@ -57,7 +57,9 @@ class Layout:
         if dynamic & atomic:
             atomic |= dynamic
         self.arrays = {
-            name: Placed(a, f"A{i}", i, name in changed or a.space in ("shared", "dynamic"), name in atomic)
+            name: Placed(
+                a, f"A{i}", i, name in changed or overlapping or a.space in ("shared", "dynamic"), name in atomic
+            )
             for i, (name, a) in enumerate(program.arrays.items())
         }
         sizes = {self.arrays[name].itemsize for name in dynamic}

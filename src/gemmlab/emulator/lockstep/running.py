@@ -52,7 +52,7 @@ def run(
     Raises GemmlabError where a block passes the limit.
     """
     wanted = None if values else steering_variables(program)
-    made = generated(program, wanted=wanted, merge=merge)
+    made = generated(program, wanted=wanted, merge=merge, overlapping=overlapping(program, launch))
     with lightly():
         ready(set(made.symbols))
         function = compiled(made.text, program.name).run_blocks
@@ -67,6 +67,13 @@ def run(
     return Outcome(tallies_of(program, found.counters), faults_of(program, layout, launch, found), counted)
 
 
+def overlapping(program: p.Program, launch: Launch) -> bool:
+    """Whether arrays of the launch share memory with one that the kernel changes."""
+    changed = arrays_of(program, launch, changed_arrays(program))
+    arrays = [value for value in launch.args if isinstance(value, np.ndarray)]
+    return any(one is not other and np.may_share_memory(one, other) for one in changed for other in arrays)
+
+
 def alone(program: p.Program, layout: Layout) -> bool:
     """Whether blocks must run one after another, for the same sums each time."""
     return any(isinstance(s, p.Atomic) and layout.placed(s.array).in_global for s in p.walk(program.body))
@@ -74,10 +81,19 @@ def alone(program: p.Program, layout: Layout) -> bool:
 
 def saved(program: p.Program, launch: Launch) -> list[tuple[NDArray[Any], NDArray[Any]]]:
     """Arrays that the kernel changes, and copies of them."""
+    return [(array, array.copy()) for array in arrays_of(program, launch, changed_arrays(program))]
+
+
+def changed_arrays(program: p.Program) -> set[str]:
+    """Arrays that the kernel stores to or changes atomically."""
     writes = [s.array for s in p.walk(program.body) if isinstance(s, p.Store | p.Atomic)]
-    changed = {program.arrays[name].base or name for name in writes}
+    return {program.arrays[name].base or name for name in writes}
+
+
+def arrays_of(program: p.Program, launch: Launch, names: set[str]) -> list[NDArray[Any]]:
+    """The arguments of those names."""
     pairs = zip(program.arguments, launch.args, strict=True)
-    return [(value, value.copy()) for argument, value in pairs if argument.name in changed]
+    return [value for argument, value in pairs if argument.name in names]
 
 
 def restore(copies: list[tuple[NDArray[Any], NDArray[Any]]]) -> None:

@@ -68,8 +68,8 @@ def met(r, word, a, t, writes, kind):  # type: ignore[no-untyped-def]
 
 
 @jit
-def met_reader_of_old(r, word, a, t):  # type: ignore[no-untyped-def]
-    """Note a race with the read of an earlier block that a read of this block has since covered."""
+def met_earlier_block(r, word, a, t):  # type: ignore[no-untyped-def]
+    """Note a race with an earlier block's read or atomic that one of this block has since covered."""
     now = words(r[EPOCHS])
     if r[FLAGS] & GLOBAL and (word >> OTHER) & 1 and (word >> EPOCH) >= now[ESTART]:
         fault(r[FAULTS], r[EPOCHS], BLOCKS, r[AT_SITE], word, a, t, word & THREAD_MASK, 0)

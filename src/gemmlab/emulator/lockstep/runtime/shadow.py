@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gemmlab.emulator.lockstep.runtime.marks import foreign, marked, met, met_reader_of_old
+from gemmlab.emulator.lockstep.runtime.marks import foreign, marked, met, met_earlier_block
 from gemmlab.emulator.lockstep.runtime.noting import RACE, UNINITIALISED
 from gemmlab.emulator.lockstep.runtime.pending import all_written, mark_reads, postponed, written_now
 from gemmlab.emulator.lockstep.runtime.places import (
@@ -85,6 +85,7 @@ def shadow_read(record, offset, how, mask, partly):  # type: ignore[no-untyped-d
             met(r, w, a, t, 0, RACE)
             if r[FLAGS] & ATOMICS:
                 met(r, atomic[a], a, t, 0, RACE)
+                met_earlier_block(r, atomic[a], a, t)
             if not r[FLAGS] & GLOBAL and w < start and not (r[FLAGS] & ATOMICS and atomic[a] >= start):
                 unwritten(r, a, t)
             if r[FLAGS] & OWNED:
@@ -113,7 +114,7 @@ def shadow_atomic(record, offset, how, mask, partly):  # type: ignore[no-untyped
                 unwritten(r, a, t)
             met(r, w, a, t, 1, RACE)
             met(r, read[a], a, t, 0, RACE)
-            met_reader_of_old(r, read[a], a, t)
+            met_earlier_block(r, read[a], a, t)
             if r[FLAGS] & OWNED:
                 foreign(r, w, a, t)
                 foreign(r, read[a], a, t)

@@ -6,7 +6,7 @@ from typing import Any
 
 from numba import types
 
-from gemmlab.emulator.lockstep.runtime.marks import foreign, marked, met, met_reader_of_old
+from gemmlab.emulator.lockstep.runtime.marks import foreign, marked, met, met_earlier_block
 from gemmlab.emulator.lockstep.runtime.noting import RACE, SAME
 from gemmlab.emulator.lockstep.runtime.pending import written_now
 from gemmlab.emulator.lockstep.runtime.places import (
@@ -54,10 +54,11 @@ def storing(pointer: Any) -> Any:
             alike = r[FLAGS] & VALUED != 0 and memory[places[t] + offset] == values[t]
             for a in range((places[t] + offset) * r[SPAN], (places[t] + offset + 1) * r[SPAN]):
                 raced = met(r, read[a], a, t, 0, RACE)
-                raced |= met_reader_of_old(r, read[a], a, t)
+                raced |= met_earlier_block(r, read[a], a, t)
                 met(r, written[a], a, t, 1, SAME if alike and not raced else RACE)
                 if r[FLAGS] & ATOMICS:
                     met(r, atomic[a], a, t, 1, RACE)
+                    met_earlier_block(r, atomic[a], a, t)
                 if r[FLAGS] & OWNED:
                     foreign(r, written[a], a, t)
                     foreign(r, read[a], a, t)
