@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from numba import cuda
 
 from emulator.programs import programs
 from emulator.proof.building import BX, DX, GX, TX, Kernel
@@ -161,3 +162,36 @@ def test_blocks_of_python_kernels_count_and_fail_alike_within_classes():
         assert all(each[number] == each[int(found.representatives[label])] for number, label in enumerate(found.labels))
         merged += found.labels.size - found.counts.size
     assert merged > 3
+
+
+@cuda.jit
+def of_a_view(x, y, step):
+    view = x[cuda.blockIdx.x * step :]
+    i = cuda.threadIdx.x
+    if i < view.shape[0]:
+        y[cuda.blockIdx.x * cuda.blockDim.x + i] = view[i]
+
+
+@cuda.jit
+def of_a_view_by_block(x, y, step):
+    view = x[: cuda.blockIdx.x * step + 3]
+    i = cuda.threadIdx.x
+    y[cuda.blockIdx.x * cuda.blockDim.x + i] = view[i]
+
+
+@pytest.mark.parametrize("kernel", [of_a_view, of_a_view_by_block])
+@pytest.mark.parametrize("step", [1, 3, 8])
+@pytest.mark.parametrize("wide", [1, 2])
+def test_views_that_start_or_end_by_the_block(kernel, step, wide):
+    args = np.zeros(30 * wide, np.float32)[wide - 1 :: wide], np.zeros(100, np.float32), step
+    program = program_of(kernel, *args)
+    launch = launch_of(program, 6, 8, args)
+    found = classes(program, launch)
+    each = [
+        run_reference(kernel, launch.grid, launch.block, *launch.args, blocks=[coordinates(b, launch)])
+        for b in range(launch.blocks)
+    ]
+    for block, label in enumerate(found.labels):
+        first = each[int(found.representatives[label])]
+        assert each[block].tallies == first.tallies
+        assert [(f.kind, f.count) for f in each[block].faults] == [(f.kind, f.count) for f in first.faults]

@@ -190,3 +190,12 @@ def test_a_loop_in_steps_of_the_grid_is_followed(counted):
     program = grid_stride(counted, GX * 16)
     found = prove_shapes(program, launch_of(program, 3, 32, (np.zeros(400, np.float32),)))
     assert found.possible.startswith("race on `y`")
+
+
+def test_arrays_over_each_other_are_not_followed():
+    k = Kernel(y=("float32", 1))
+    k.array("s", "dynamic", "float32")
+    k.array("t", "dynamic", "float32")
+    program = k.program()
+    launch = launch_of(program, 2, 4, (np.zeros(8, np.float32),), dynamic_shared_bytes=64)
+    assert prove_shapes(program, launch).why.endswith("lie over each other")

@@ -99,3 +99,13 @@ def test_a_value_of_another_lane_steers():
     k.store("y", (E(p.Var("int64", "w")),), 1.0)
     steer = taint(k.program()).first("warp")
     assert (steer.what, steer.how) == ("what `shfl_xor` gives", "an index of `y`")
+
+
+def test_dynamic_shared_arrays_hold_what_is_stored_in_any_of_them():
+    k = Kernel(x=("int64", 1), y=("int64", 1))
+    for name in "st":
+        k.arrays[name] = p.Array(name, "dynamic", "int64", (p.Extent(name, 0),), p.Line(0, 1))
+    k.store("t", (TX,), k.load("v", "x", TX))
+    k.barrier()
+    k.store("y", (k.load("u", "s", TX),), TX)
+    assert taint(k.program()).first("data").how == "an index of `y`"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,7 @@ def floating(type_name: str) -> bool:
     return type_name.startswith("float")
 
 
+@cache
 def limits(type_name: str) -> tuple[int, int]:
     """Least and largest whole number of a type."""
     if type_name == "bool":
@@ -88,10 +90,15 @@ def limits(type_name: str) -> tuple[int, int]:
 
 
 class Evaluator:
-    """Evaluates expressions of one launch; `names` holds specials, scalars and extents that the launch fixes."""
+    """Evaluates expressions of one launch.
 
-    def __init__(self, pins: Pins, specials: Mapping[str, Split], fixed: Mapping[Expr, Split]) -> None:
-        self.pins, self.specials, self.fixed = pins, specials, fixed
+    `fixed` holds scalars and extents that the launch fixes, `moving` expressions of extents that variables may change.
+    """
+
+    def __init__(
+        self, pins: Pins, specials: Mapping[str, Split], fixed: Mapping[Expr, Split], moving: Mapping[Expr, Expr]
+    ) -> None:
+        self.pins, self.specials, self.fixed, self.moving = pins, specials, fixed, moving
         self.variables: Mapping[str, Split] = {}
 
     def __call__(self, expression: Expr) -> Split:
@@ -104,7 +111,8 @@ class Evaluator:
             case Special():
                 return self.specials[expression.name]
             case Param() | Extent():
-                return self.fixed[expression]
+                known = self.fixed.get(expression)
+                return known if known is not None else self(self.moving[expression])
             case Unary():
                 return self.unary(expression, self(expression.x))
             case Binary():

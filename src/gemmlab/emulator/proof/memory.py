@@ -44,10 +44,15 @@ class Memory:
                 self.fixed[Param(a.type, a.name)] = number_of(a.type, value)
             else:
                 self.fixed |= {Extent(a.name, axis): constant(int(side)) for axis, side in enumerate(value.shape)}
-        self.evaluate = Evaluator(pins, specials(launch), self.fixed)
+        moving: dict[Expr, Expr] = {}
+        self.evaluate = Evaluator(pins, specials(launch), self.fixed, moving)
         for array in program.arrays.values():
             for axis, extent in enumerate(array.extents):
-                self.fixed.setdefault(Extent(array.name, axis), self.own_extent(array, extent))
+                name = Extent(array.name, axis)
+                if array.base and extent != name:
+                    moving[name] = extent
+                else:
+                    self.fixed.setdefault(name, self.own_extent(array, extent))
 
     def own_extent(self, array: Array, extent: Expr) -> Split:
         """An extent of an array that is no argument."""
@@ -61,8 +66,8 @@ class Memory:
         return self.arrays[array.base] if array.base else array
 
     def extent(self, array: Array, axis: int) -> Split:
-        """Elements along an axis."""
-        return self.fixed[Extent(array.name, axis)]
+        """Elements along an axis, of a view as variables stand."""
+        return self.evaluate(Extent(array.name, axis))
 
     def demand(self, array: Array, index: tuple[Split, ...], offset: Split, steer: Callable[[Split], None]) -> None:
         """Have `steer` told what decides whether an index wraps or is out of range."""
@@ -74,15 +79,15 @@ class Memory:
                 steer(self.pins.compare("lt", x, limit))
 
     def address(self, array: Array, index: tuple[Split, ...], offset: Split) -> Ints:
-        """Bytes that each block's accesses lie past those of the first block."""
-        strides = self.strides(array)
+        """Bytes that each block's accesses lie past those of the first block; a view is of one axis, as its base is."""
+        strides = self.strides(self.base(array))
         address: Ints = sum((x.u * stride for x, stride in zip(index, strides, strict=True)), ZERO)
-        return address + offset.u * np.dtype(array.type).itemsize
+        return address + offset.u * strides[0]
 
     def strides(self, array: Array) -> tuple[int, ...]:
-        """Bytes from one element to the next along each axis."""
+        """Bytes from one element to the next along each axis, of an array that is no view."""
         if array.name in self.arguments:
             return tuple(int(s) for s in self.arguments[array.name].strides)
-        sides = [self.extent(array, axis).hi() for axis in range(len(array.extents))]
+        sides = [int(self.extent(array, axis).hi()) for axis in range(len(array.extents))]
         item = np.dtype(array.type).itemsize
-        return tuple(item * int(math.prod(sides[axis + 1 :])) for axis in range(len(sides)))
+        return tuple(item * math.prod(sides[axis + 1 :]) for axis in range(len(sides)))

@@ -45,6 +45,8 @@ def prove_shapes(
         if isinstance(statement, WarpOp) and statement.kind == "syncwarp":
             line = program.sites[statement.site].line.number
             return Shapes(False, f"not shown: the order that syncwarp gives lanes, at line {line}, is not followed")
+    if sum(array.space == "dynamic" for array in program.arrays.values()) > 1:
+        return Shapes(False, "not shown: several arrays in dynamic shared memory lie over each other")
     from gemmlab.emulator.proof.paths import NotFollowedError
     from gemmlab.emulator.proof.search import search
 

@@ -41,6 +41,11 @@ class Spread:
         """Whether it is one number."""
         return self.lo == self.hi
 
+    @property
+    def gapless(self) -> bool:
+        """Whether it lists every number between its bounds."""
+        return self.listed is not None and self.listed.size == self.hi - self.lo + 1
+
     def same(self, other: Spread) -> bool:
         """Whether both are the same set."""
         if (self.lo, self.hi, self.teeth) != (other.lo, other.hi, other.teeth):
@@ -71,7 +76,12 @@ def listing(numbers: Ints) -> Spread:
     lo, hi = int(numbers.min()), int(numbers.max())
     if max(-lo, hi) >= LARGEST:
         return Spread(lo, hi)
-    distinct = np.unique(numbers)
+    if hi - lo < 8 * numbers.size + LISTED:
+        present = np.zeros(hi - lo + 1, np.bool_)
+        present[numbers - lo] = True
+        distinct = np.flatnonzero(present) + lo
+    else:
+        distinct = np.unique(numbers)
     return Spread(lo, hi, distinct if distinct.size <= LISTED else None)
 
 
@@ -135,6 +145,8 @@ def pairwise(operation: Callable[[Any, Any], Any], x: Spread, y: Spread) -> Spre
 
 def add(x: Spread, y: Spread) -> Spread:
     """Sums. An infinite bound outlives only the addition of small numbers, which no run adds up to a wrap."""
+    if x.gapless and y.gapless:
+        return between(x.lo + y.lo, x.hi + y.hi)
     found = pairwise(np.add, x, y)
     if found is not None:
         return found

@@ -136,8 +136,11 @@ def marked(
 
 
 def base(program: Program, name: str) -> str:
-    """The array whose memory an array or view is."""
-    return program.arrays[name].base or name
+    """The array whose memory an array or view is; all of dynamic shared memory goes by its first array."""
+    found = program.arrays[program.arrays[name].base or name]
+    if found.space == "dynamic":
+        return next(array.name for array in program.arrays.values() if array.space == "dynamic")
+    return found.name
 
 
 def held(program: Program, name: str) -> str:
