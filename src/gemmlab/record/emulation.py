@@ -9,7 +9,7 @@ class GlobalAccess(Section, frozen=True, kw_only=True):
     elements: int = 0  #: asked for by active threads, before any cache
     bytes: int = 0  #: the same in bytes
     requests: int = 0  #: warps' executions with at least one active thread
-    sectors: int = 0  #: different 32-byte pieces of memory of each request, summed
+    sectors: int = 0  #: different 32-byte pieces of memory of each request, summed; of atomics as often as lanes repeat
 
 
 class SharedAccess(Section, frozen=True, kw_only=True):
