@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gemmlab.emulator.launch import Launch
 from gemmlab.emulator.program import Program
@@ -63,14 +64,25 @@ def by_class(
     def one(block: int) -> Outcome:
         return run(program, launch, values=False, blocks=[block], threads=1, step_limit=step_limit, merge=merge)
 
-    parts = [times(one(int(b)), int(n)) for b, n in zip(found.representatives, found.counts, strict=True)]
+    parts = [
+        times(
+            run(program, launch, values=False, blocks=those, threads=threads, step_limit=step_limit, merge=merge), size
+        )
+        for size, those in by_size(found.representatives, found.counts)
+    ]
     compared, unlike = (0, None)
     if len(found.representatives) <= MOST_VERIFIED:
         compared, unlike = verify(found, one, MEMBERS, np.random.default_rng(0))
     if unlike is not None:  # a proof that a run refutes is a fault of this program, never of the user's
         raise AssertionError(f"{program.name}: {unlike}")
     why = f"{found.why}; {compared} others run too, and count the same" if compared else found.why
-    return together(parts), BlocksSection(total=launch.blocks, run=len(parts), how=why)
+    return together(parts), BlocksSection(total=launch.blocks, run=len(found.representatives), how=why)
+
+
+def by_size(blocks: NDArray[np.int64], sizes: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Blocks that stand for equally many each, together."""
+    for size in np.unique(sizes):
+        yield int(size), blocks[sizes == size]
 
 
 def interpreted(
@@ -94,10 +106,10 @@ def interpreted(
 
 
 def times(outcome: Outcome, size: int) -> Outcome:
-    """What that many blocks count which all count as one did."""
+    """What is counted where each block stands for that many."""
     tallies = {key: scaled(tally, size) for key, tally in outcome.tallies.items()}
     faults = tuple(replace(fault, count=fault.count * size) for fault in outcome.faults)
-    return Outcome(tallies, faults, size, outcome.notes)
+    return Outcome(tallies, faults, outcome.blocks * size, outcome.notes)
 
 
 def scaled(tally: Tally, size: int) -> Tally:
