@@ -34,11 +34,11 @@ from gemmlab.emulator.serial.runtime_state import (
     TURN,
     WAITING,
     WATCHING,
-    jit,
+    inner,
 )
 
 
-@jit
+@inner
 def admit(control, hold, hot, seen, element, block, t, kind):  # type: ignore[no-untyped-def]
     """Count a thread's access to an element, or say why it stops before it; kind 0 is a load."""
     if control[EVERYWHERE] or hot[element]:
@@ -59,7 +59,7 @@ def admit(control, hold, hot, seen, element, block, t, kind):  # type: ignore[no
     return 0
 
 
-@jit
+@inner
 def tired(control):  # type: ignore[no-untyped-def]
     """Count a round of a loop, or say that the thread stops before it."""
     if control[SLICE] <= 0 or control[TURN] <= 0:
@@ -70,7 +70,7 @@ def tired(control):  # type: ignore[no-untyped-def]
     return False
 
 
-@jit
+@inner
 def settle(control, threads, floats, slots, order, t, why):  # type: ignore[no-untyped-def]
     """A thread has stopped: queue it, hold it, or let go those that waited for it. Whether Python is to be asked."""
     slot = t // control[THREADS]
@@ -106,7 +106,7 @@ def settle(control, threads, floats, slots, order, t, why):  # type: ignore[no-u
     return control[SLICE] <= 0
 
 
-@jit
+@inner
 def notice(hot, seen, element, t, kind):  # type: ignore[no-untyped-def]
     """Mark an element as hot once two threads have touched it and one of them wrote; kind 0 is a load."""
     reader, writer = seen[0, element], seen[1, element]

@@ -46,6 +46,7 @@ from gemmlab.emulator.serial.runtime_state import (
     TURN,
     WAITING,
     WAVE_DONE,
+    inner,
     jit,
 )
 
@@ -83,7 +84,7 @@ def start_wave(control, threads, slots, order, changes, only):  # type: ignore[n
     return True
 
 
-@jit
+@inner
 def block_at(control, place, blocks):  # type: ignore[no-untyped-def]
     """Which of that many blocks stands at a place in their order."""
     if control[BLOCK_ORDER] == REVERSE:
@@ -97,7 +98,7 @@ def block_at(control, place, blocks):  # type: ignore[no-untyped-def]
     return (place * step + control[BLOCK_SEED]) % blocks
 
 
-@jit
+@inner
 def common_divisor(a, b):  # type: ignore[no-untyped-def]
     """The greatest common divisor."""
     while b:
@@ -105,7 +106,7 @@ def common_divisor(a, b):  # type: ignore[no-untyped-def]
     return a
 
 
-@jit
+@inner
 def choose(control, threads, floats, changes, script, loops, stops, rounds):  # type: ignore[no-untyped-def]
     """The thread that runs next, LEFT and TURN set for it; WAVE_DONE or NOBODY where there is none."""
     control[TURN] = PATIENCE if control[POLICY] == QUEUED else ENDLESS
@@ -128,7 +129,7 @@ def choose(control, threads, floats, changes, script, loops, stops, rounds):  # 
             return WAVE_DONE
 
 
-@jit
+@inner
 def next_queued(control, threads, changes):  # type: ignore[no-untyped-def]
     """The first of the queue, until the next preemption; else the first that was held before a write."""
     if control[CHANGE] < control[PREEMPTIONS]:
@@ -144,7 +145,7 @@ def next_queued(control, threads, changes):  # type: ignore[no-untyped-def]
     return NOBODY
 
 
-@jit
+@inner
 def next_in_script(control, threads, script):  # type: ignore[no-untyped-def]
     """The next turn that was written down; behind the last, the first thread that can run."""
     while control[SCRIPT] < script.shape[0]:
@@ -173,7 +174,7 @@ def running(threads):  # type: ignore[no-untyped-def]
     return count > 0
 
 
-@jit
+@inner
 def next_in_lockstep(control, threads, loops, rounds):  # type: ignore[no-untyped-def]
     """A thread that is furthest behind; all that stand where it stands follow before any other."""
     if control[COUNT]:
@@ -195,7 +196,7 @@ def next_in_lockstep(control, threads, loops, rounds):  # type: ignore[no-untype
     return pop(control, threads) if control[COUNT] else NOBODY
 
 
-@jit
+@inner
 def compared(threads, loops, rounds, a, b):  # type: ignore[no-untyped-def]
     """Below 0 where thread a is behind b: in an earlier round of a loop both are in, else earlier in the source."""
     pc_a, pc_b = threads[PC, a], threads[PC, b]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from gemmlab.emulator.serial.runtime_state import AT_WARP, GIVEN, KIND, LANE, MASK, PC, RUN, SPARE, STATUS, jit
+from gemmlab.emulator.serial.runtime_state import AT_WARP, GIVEN, KIND, LANE, MASK, PC, RUN, SPARE, STATUS, inner
 
 MET, FOLLOWED, FULL, ENDLESS_THREAD, ALLOWED = range(5)  # of `found`: states, states followed up, and why it stopped
 FOUNDS = 5
 
 
-@jit
+@inner
 def bury(threads, floats, arena, dead, rows):  # type: ignore[no-untyped-def]
     """Clear what no thread will read again, so that states which differ in nothing else are one.
 
@@ -34,7 +34,7 @@ def bury(threads, floats, arena, dead, rows):  # type: ignore[no-untyped-def]
                     arena[place] = 0
 
 
-@jit
+@inner
 def keep(words, states, table, found):  # type: ignore[no-untyped-def]
     """The number of the state that `words` hold, and whether it is new; -1 where there is no room for it."""
     code = np.uint64(0xCBF29CE484222325)

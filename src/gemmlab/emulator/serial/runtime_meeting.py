@@ -34,11 +34,12 @@ from gemmlab.emulator.serial.runtime_state import (
     THREADS,
     WAITING,
     WRONG,
+    inner,
     jit,
 )
 
 
-@jit
+@inner
 def meet_block(control, threads, slots, order, slot):  # type: ignore[no-untyped-def]
     """Open the barrier of a block once every thread that has not ended waits at it."""
     waiting = slots[WAITING, slot]
@@ -64,14 +65,14 @@ def meet_block(control, threads, slots, order, slot):  # type: ignore[no-untyped
     queue_block(control, threads, slots, order, slot)
 
 
-@jit
+@inner
 def first_lane(control, t):  # type: ignore[no-untyped-def]
     """The wave's number of the first thread of t's warp."""
     n = control[THREADS]
     return t // n * n + t % n // 32 * 32
 
 
-@jit
+@inner
 def meet(control, threads, floats, t):  # type: ignore[no-untyped-def]
     """Let the lanes that t waits for go on together, once all of them are there."""
     if threads[KIND, t] == ACTIVEMASK:
@@ -108,7 +109,7 @@ def unstick(control, threads, floats):  # type: ignore[no-untyped-def]
     return False
 
 
-@jit
+@inner
 def exchange(control, threads, floats, first, lanes, together):  # type: ignore[no-untyped-def]
     """Give each lane of a warp what it asked of the others, and let them run."""
     spare = threads.shape[1]  # the second half of `floats`
@@ -145,7 +146,7 @@ def exchange(control, threads, floats, first, lanes, together):  # type: ignore[
             push_front(control, threads, t)
 
 
-@jit
+@inner
 def shuffled_from(kind, lane, given):  # type: ignore[no-untyped-def]
     """The lane whose value a shuffle takes: its own where the one named is out of the warp."""
     if kind == SHFL:
@@ -156,7 +157,7 @@ def shuffled_from(kind, lane, given):  # type: ignore[no-untyped-def]
     return source if 0 <= source < 32 else lane
 
 
-@jit
+@inner
 def wait(threads, t, given, kind, mask, lane):  # type: ignore[no-untyped-def]
     """Say what a thread waits for, and what it gives to those that wait with it."""
     threads[GIVEN, t] = given

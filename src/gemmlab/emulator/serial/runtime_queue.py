@@ -20,11 +20,11 @@ from gemmlab.emulator.serial.runtime_state import (
     SPARE,
     STATUS,
     THREADS,
-    jit,
+    inner,
 )
 
 
-@jit
+@inner
 def drawn(control, below):  # type: ignore[no-untyped-def]
     """A random integer from 0 to below - 1: splitmix64 (Steele, Lea and Flood, 2014)."""
     control[RANDOM] += np.int64(-7046029254386353131)
@@ -35,7 +35,7 @@ def drawn(control, below):  # type: ignore[no-untyped-def]
     return np.int64((z >> np.uint64(1)) % np.uint64(below))
 
 
-@jit
+@inner
 def push(control, threads, t):  # type: ignore[no-untyped-def]
     """Put a thread behind the others."""
     size = threads.shape[1]
@@ -43,7 +43,7 @@ def push(control, threads, t):  # type: ignore[no-untyped-def]
     control[COUNT] += 1
 
 
-@jit
+@inner
 def push_front(control, threads, t):  # type: ignore[no-untyped-def]
     """Put a thread before the others."""
     control[HEAD] = (control[HEAD] - 1) % threads.shape[1]
@@ -51,7 +51,7 @@ def push_front(control, threads, t):  # type: ignore[no-untyped-def]
     control[COUNT] += 1
 
 
-@jit
+@inner
 def pop(control, threads):  # type: ignore[no-untyped-def]
     """Take the first thread."""
     t = threads[QUEUE, control[HEAD]]
@@ -60,7 +60,7 @@ def pop(control, threads):  # type: ignore[no-untyped-def]
     return t
 
 
-@jit
+@inner
 def shuffle(control, threads, row, start, count):  # type: ignore[no-untyped-def]
     """Put the places of a row from `start` on in a random order."""
     for last in range(count - 1, 0, -1):
@@ -68,7 +68,7 @@ def shuffle(control, threads, row, start, count):  # type: ignore[no-untyped-def
         threads[row, a], threads[row, b] = threads[row, b], threads[row, a]
 
 
-@jit
+@inner
 def queue_block(control, threads, slots, order, slot):  # type: ignore[no-untyped-def]
     """Put the running threads of a block behind the others, in the order of its epoch."""
     if control[POLICY] != QUEUED:

@@ -72,4 +72,13 @@ ENDLESS = 1 << 62
 MANY = 1 << 40  # instead of a thread: more than one
 NOBODY, WAVE_DONE = -2, -1
 
-jit: Any = njit(nogil=True, error_model="numpy", boundscheck=False)
+# nothing here allocates or is called from C, and little from Python: to say so makes compiling quicker
+QUICK: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "boundscheck": False,
+    "_nrt": False,
+    "no_cfunc_wrapper": True,
+}
+jit: Any = njit(**QUICK)
+inner: Any = njit(no_cpython_wrapper=True, **QUICK)
