@@ -81,4 +81,4 @@ QUICK: dict[str, Any] = {
     "no_cfunc_wrapper": True,
 }
 jit: Any = njit(**QUICK)
-inner: Any = njit(no_cpython_wrapper=True, **QUICK)
+inner: Any = njit(**(QUICK | {"no_cpython_wrapper": True}))
