@@ -14,6 +14,7 @@ from gemmlab.emulator.lockstep.emit import Emitter
 from gemmlab.emulator.lockstep.expressions import constant, held
 from gemmlab.emulator.lockstep.layout import Layout
 from gemmlab.emulator.lockstep.runtime.symbols import FUNCTIONS
+from gemmlab.emulator.lockstep.unset import perhaps_unset
 from gemmlab.emulator.lockstep.writing import Loop
 
 IMPORTS = '''"""Generated: {name}."""
@@ -51,8 +52,8 @@ def generated(
     """A module whose `run_blocks` runs blocks `which[first:last]`, or `first` to `last` where `which` is empty.
 
     With `wanted`, only those variables are worked out and nothing is stored: enough to count. With `merge`, loads that
-    a compiler makes loads of up to so many bytes are counted as those. With
-    `overlapping`, races are looked for on arrays that are only read too: they share memory with others.
+    a compiler makes loads of up to so many bytes are counted as those. With `overlapping`, races are looked for on
+    arrays that are only read too: they share memory with others.
     """
     layout = Layout(program, overlapping=overlapping)
     emitter = Emitter(program, layout, wanted=wanted, merge=merge)
@@ -70,9 +71,12 @@ def generated(
         "begin_block(E_address, begin, block)",
         *layout.clearing(),
     )
+    unset = perhaps_unset(emitter.program.body)
     for name, kind in program.variables.items():
         if name not in emitter.found.varying:
             out.put(f"u{layout.names[name]} = {constant(kind, 0)}")
+        elif name in unset:
+            out.put(f"for t in range(NT): v{layout.names[name]}[t] = {constant(kind, 0)}")
     emitter.at.loops.append(Loop(place, set(program.variables), plain=False, blocks=True))
     emitter.whole()
     for name, kind in program.variables.items():
