@@ -74,7 +74,9 @@ def racing(y):
 
 
 def test_waits_and_faults_are_told_too():
-    trace = gemmlab.emulate(racing, 1, 4, np.zeros(4, np.float32), trace=(0, 0, 0), prove=False).trace
+    trace = gemmlab.emulate(
+        racing, 1, 4, np.zeros(4, np.float32), engine="reference", trace=(0, 0, 0), prove=False
+    ).trace
     assert [step.kind for step in trace.steps] == ["store", "warpop", "load", "store", "load", "store"]
     (race, *_) = trace.faults
     assert (race.kind, race.array, race.threads[0].thread) == ("shared_race", "s", (1, 0, 0))
