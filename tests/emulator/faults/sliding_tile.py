@@ -7,11 +7,12 @@ from emulator.public_fault import Launch, Pair
 
 TILE = 16
 TILES = 4
+STAGED = TILE + 2  # a neighbour on either side
 
 
 @cuda.jit
 def faulty(source, target):
-    staged = cuda.shared.array(TILE + 2, float32)
+    staged = cuda.shared.array(STAGED, float32)
     t = cuda.threadIdx.x
     for tile in range(source.shape[0] // TILE):
         place = tile * TILE + t
@@ -29,7 +30,7 @@ def faulty(source, target):
 
 @cuda.jit
 def mended(source, target):
-    staged = cuda.shared.array(TILE + 2, float32)
+    staged = cuda.shared.array(STAGED, float32)
     t = cuda.threadIdx.x
     for tile in range(source.shape[0] // TILE):
         place = tile * TILE + t
