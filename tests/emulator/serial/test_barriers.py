@@ -159,3 +159,13 @@ def test_blocks_run_alone_or_in_any_order_by_their_numbers():
         np.testing.assert_array_equal(c[2:4, 4:6], product[2:4, 4:6])
     with pytest.raises(GemmlabError, match="names block 9; there are 9"):
         run_schedule(program, launch, replace(NAMED["serial"], only=(9,)))
+
+
+def test_states_of_all_blocks_together_are_bounded():
+    program, launch, c, product = launched(kernels.no_second_barrier, 2, 4)
+    whole = worst_of_all(program, launch, {"c": product.ravel()}, lambda left: (left["c"] != product.ravel()).sum())
+    for states, enough in ((whole.states, True), (whole.states - 1, False)):
+        found = search(program, launch, random_tries=0, states=states)
+        assert found.all_interleavings == enough
+        assert enough or "more than" in found.notes[-1]
+    assert (c == 0).all()

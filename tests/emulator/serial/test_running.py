@@ -232,6 +232,13 @@ def test_a_schedule_that_names_what_is_not_there_is_refused():
         run_schedule(program, launch, NAMED["random"])
 
 
+def test_more_threads_at_once_than_memory_holds_are_refused():
+    counts = np.zeros(1, np.int64)
+    program, launch = launched(kernels.lost_update, 100_000, 1024, counts)
+    with pytest.raises(GemmlabError, match="100000 blocks of 1024 threads at once need"):
+        run_schedule(program, launch, parse("serial:together=100000"))
+
+
 def test_a_horizon_is_found_without_touching_the_arrays():
     counts = np.zeros(1, np.int64)
     program, launch = launched(kernels.lost_update, 1, 6, counts)

@@ -231,7 +231,9 @@ def worst_of_all(
             f"{launch.blocks} blocks of {launch.threads} threads have too many interleavings",
             f"at most {MOST_BLOCKS} blocks of {MOST_THREADS} threads, and better 4 threads; or --schedule random",
         )
-    alone = [Explored(program, launch, block, 1, states) for block in range(launch.blocks)]
+    alone: list[Explored] = []
+    for block in range(launch.blocks):
+        alone.append(Explored(program, launch, block, 1, states - sum(len(done.states) for done in alone)))
     if apart(alone):
         groups, together = alone, 1
     elif launch.blocks * launch.threads <= MOST_THREADS:

@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from gemmlab.emulator.launch import Launch
+from gemmlab.emulator.launch import Launch, bytes_of, static_bytes
 from gemmlab.emulator.program import Program
 from gemmlab.emulator.serial import runtime_state as r
 from gemmlab.emulator.serial.buffers import Buffer, buffer_of, overlapping
 from gemmlab.emulator.serial.emit import Form, form_of, watched_groups
 from gemmlab.emulator.serial.places import Places, held_as, size
+from gemmlab.record import GemmlabError
 
+MOST_BYTES = 1 << 30  #: of threads that run at once
 SLICE = 4_000_000  #: steps, some tenths of a second, after which an interrupt is heard
 
 
@@ -29,6 +31,7 @@ class Machine:
         self.together = min(together, launch.blocks)
         self.buffers: dict[str, Buffer] = {name: buffer_of(name, array) for name, array in given}
         team = self.together * launch.threads
+        self.refuse_too_large(team)
         self.control = np.zeros(r.CONTROLS, np.int64)
         self.threads = np.zeros((r.THREAD_ROWS, team), np.int64)
         self.floats = np.zeros(2 * team, np.float64)
@@ -51,6 +54,17 @@ class Machine:
         self.dynamic = np.zeros(self.dynamic_bytes * self.together, np.uint8)
         self.shapes = self.described()
         self.set_control()
+
+    def refuse_too_large(self, team: int) -> None:
+        """Raise GemmlabError where the threads that run at once have more memory than there may be."""
+        places = self.form.places
+        each = 8 * (r.THREAD_ROWS + len(self.form.slots)) + sum(bytes_of(a) for a in places.bases("local"))
+        needed = team * each + self.together * (static_bytes(self.program) + self.launch.dynamic_shared_bytes)
+        if needed > MOST_BYTES:
+            raise GemmlabError(
+                f"{self.together} blocks of {self.launch.threads} threads at once need {needed >> 20} MiB",
+                f"at most {MOST_BYTES >> 20} MiB: together=1, or fewer threads",
+            )
 
     def set_control(self) -> None:
         """What does not depend on the schedule."""
