@@ -5,7 +5,7 @@ import pytest
 from emulator.lockstep.compared import both, faults, rows, same_values
 from emulator.programs import FRAGMENTS, random_program
 
-SOURCES, LAUNCHES = 21, 6
+SOURCES, LAUNCHES = 9, 14
 
 
 def test_there_are_500_of_them():
