@@ -140,8 +140,9 @@ class Steering:
                 self.body(statement.orelse)
 
     def scope(self, statement: p.Scope) -> None:
-        """An inlined function."""
-        if statement.site not in self.found.parted:
+        """An inlined function; one that all threads leave together, but from within, needs a mask for that too."""
+        leaves = any(isinstance(s, p.Leave) and s.label == statement.label for s in p.walk(statement.body))
+        if not leaves and statement.site not in self.found.parted:
             self.body(statement.body)
             return
         inner = self.new_active()

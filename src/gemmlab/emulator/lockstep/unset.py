@@ -24,12 +24,12 @@ def look(body: tuple[p.Stmt, ...], chain: Chain, first: dict[str, Chain], unsure
                 home = first.get(name)
                 if home is None or chain[: len(home)] != home:
                     unsure.add(name)
-        name = getattr(statement, "name", None)
+        given = getattr(statement, "name", None)
         loop = isinstance(statement, p.For)
-        if name and not loop:
-            first.setdefault(str(name), chain)
+        if given and not loop:
+            first.setdefault(str(given), chain)
         for number, part in enumerate(p.parts(statement)):
             inner = (*chain, place, number)
-            if name and loop:
-                first.setdefault(str(name), inner)
+            if given and loop:
+                first.setdefault(str(given), inner)
             look(part, inner, first, unsure)
