@@ -234,7 +234,7 @@ class Accesses:
         """Store what threads hold in the record's values."""
         placed, e = self.placed(store), self.e
         if placed.array.space != "local":
-            self.shadow(f"shadow_store_{placed.itemsize}", where)
+            self.shadow("shadow_store", where)
             return
         self.own("local_written", where)
         if e.wanted is not None:

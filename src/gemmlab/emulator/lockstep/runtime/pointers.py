@@ -26,3 +26,5 @@ def pointer_to(element: Any) -> Any:
 
 words = pointer_to(types.int64)
 octets = pointer_to(types.uint8)
+pairs = pointer_to(types.uint16)
+quads = pointer_to(types.uint32)

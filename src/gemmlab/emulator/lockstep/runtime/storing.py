@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from numba import types
+import numpy as np
 
 from gemmlab.emulator.lockstep.runtime.marks import foreign, marked, met, met_earlier_block
 from gemmlab.emulator.lockstep.runtime.noting import RACE, SAME
@@ -23,57 +21,77 @@ from gemmlab.emulator.lockstep.runtime.places import (
     OWNED,
     READ,
     SHARED,
+    SHIFT,
     SPAN,
     UNWRITTEN,
     VALUED,
     VALUES,
     WRITTEN,
 )
-from gemmlab.emulator.lockstep.runtime.pointers import octets, pointer_to, words
+from gemmlab.emulator.lockstep.runtime.pointers import jit, octets, pairs, quads, words
 
 
-def storing(pointer: Any) -> Any:
-    """The function for elements of one size: it stores bits, whatever type they are of."""
-
-    def shadow_store(record, offset, how, mask, partly):  # type: ignore[no-untyped-def]
-        r = words(record)
-        m = octets(mask)
-        memory = pointer(r[MEMORY])
-        values = pointer(r[VALUES])
-        written = words(r[WRITTEN])
-        read = words(r[READ])
-        atomic = words(r[ATOMIC])
-        places = words(r[EACH] if how else r[LANES])
-        start = words(r[EPOCHS])[ESTART] << EPOCH
-        fresh = 0
-        if r[SHARED] != 0:
-            written_now(r)
-        for t in range(r[NT]):
-            if partly != 0 and (m[t] == 0 or places[t] < 0):
-                continue
-            alike = r[FLAGS] & VALUED != 0 and memory[places[t] + offset] == values[t]
-            for a in range((places[t] + offset) * r[SPAN], (places[t] + offset + 1) * r[SPAN]):
-                raced = met(r, read[a], a, t, 0, RACE)
-                raced |= met_earlier_block(r, read[a], a, t)
-                met(r, written[a], a, t, 1, SAME if alike and not raced else RACE)
-                if r[FLAGS] & ATOMICS:
-                    met(r, atomic[a], a, t, 1, RACE)
-                    met_earlier_block(r, atomic[a], a, t)
-                if r[FLAGS] & OWNED:
-                    foreign(r, written[a], a, t)
-                    foreign(r, read[a], a, t)
-                fresh += written[a] < start
-                written[a] = marked(r, written[a], t)
-            if r[FLAGS] & VALUED:
-                memory[places[t] + offset] = values[t]
-        if r[SHARED] != 0:
-            words(r[SHARED])[UNWRITTEN] -= fresh
-        return 0
-
-    return shadow_store
+@jit
+def bits_of(address, i, shift):  # type: ignore[no-untyped-def]
+    """The bits of element i of an array, its elements of 1 << shift bytes."""
+    if shift == 2:
+        return np.int64(quads(address)[i])
+    if shift == 3:
+        return words(address)[i]
+    if shift == 1:
+        return np.int64(pairs(address)[i])
+    return np.int64(octets(address)[i])
 
 
-shadow_store_1 = storing(octets)
-shadow_store_2 = storing(pointer_to(types.uint16))
-shadow_store_4 = storing(pointer_to(types.uint32))
-shadow_store_8 = storing(pointer_to(types.uint64))
+@jit
+def put_bits(address, i, shift, bits):  # type: ignore[no-untyped-def]
+    """Store bits as element i."""
+    if shift == 2:
+        quads(address)[i] = np.uint32(bits)
+    elif shift == 3:
+        words(address)[i] = bits
+    elif shift == 1:
+        pairs(address)[i] = np.uint16(bits)
+    else:
+        octets(address)[i] = np.uint8(bits)
+
+
+def shadow_store(record, offset, how, mask, partly):  # type: ignore[no-untyped-def]
+    """Threads store what the record's values hold; without VALUED nothing is stored, and writes differ."""
+    r = words(record)
+    m = octets(mask)
+    written = words(r[WRITTEN])
+    read = words(r[READ])
+    atomic = words(r[ATOMIC])
+    places = words(r[EACH] if how else r[LANES])
+    start = words(r[EPOCHS])[ESTART] << EPOCH
+    shift = r[SHIFT]
+    fresh = 0
+    if r[SHARED] != 0:
+        written_now(r)
+    for t in range(r[NT]):
+        if partly != 0 and (m[t] == 0 or places[t] < 0):
+            continue
+        at = places[t] + offset
+        bits = 0
+        alike = False
+        if r[FLAGS] & VALUED:
+            bits = bits_of(r[VALUES], t, shift)
+            alike = bits_of(r[MEMORY], at, shift) == bits
+        for a in range(at * r[SPAN], (at + 1) * r[SPAN]):
+            raced = met(r, read[a], a, t, 0, RACE)
+            raced |= met_earlier_block(r, read[a], a, t)
+            met(r, written[a], a, t, 1, SAME if alike and not raced else RACE)
+            if r[FLAGS] & ATOMICS:
+                met(r, atomic[a], a, t, 1, RACE)
+                met_earlier_block(r, atomic[a], a, t)
+            if r[FLAGS] & OWNED:
+                foreign(r, written[a], a, t)
+                foreign(r, read[a], a, t)
+            fresh += written[a] < start
+            written[a] = marked(r, written[a], t)
+        if r[FLAGS] & VALUED:
+            put_bits(r[MEMORY], at, shift, bits)
+    if r[SHARED] != 0:
+        words(r[SHARED])[UNWRITTEN] -= fresh
+    return 0

@@ -32,7 +32,7 @@ FUNCTIONS: dict[str, Function] = {
     "fill": Function("own", 3),
     "shadow_read": Function("shadow", 5, ("note", "fault")),
     "shadow_atomic": Function("shadow", 5, ("note", "fault")),
-    **{f"shadow_store_{size}": Function("storing", 5, ("fault",)) for size in (1, 2, 4, 8)},
+    "shadow_store": Function("storing", 5, ("fault",)),
     "narrowed": Function("masks", 3),
     "barrier": Function("masks", 6, ("note",)),
     "first_active": Function("masks", 3),
