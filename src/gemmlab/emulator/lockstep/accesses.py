@@ -14,7 +14,7 @@ from gemmlab.emulator.lockstep import linear
 from gemmlab.emulator.lockstep.expressions import constant, held
 from gemmlab.emulator.lockstep.layout import Placed
 from gemmlab.emulator.lockstep.merging import Merge
-from gemmlab.emulator.lockstep.runtime.places import EXTENT, LANES, ORIGIN, RECORD, SKIP
+from gemmlab.emulator.lockstep.runtime.places import EXTENT, FOUND, HOW, LANES, ORIGIN, RECORD, SKIP
 from gemmlab.emulator.lockstep.writing import Place
 from gemmlab.record import GemmlabError
 
@@ -43,12 +43,12 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Reached:
-    """What the active threads touch: element `Z[start + t] + offset`; `how` is FAST, SLOW or ODD."""
+    """What the active threads touch: element `Z[start + t] + offset`; its record says how it was reached."""
 
+    number: int
     record: str
     start: str
     offset: str
-    how: str
 
 
 @dataclass(frozen=True)
@@ -111,18 +111,22 @@ class Accesses:
         name, record = self.record(access, axes, values)
         array = e.program.arrays[access.array]
         straight = self.fit_view(array, name, record) if array.space == "view" else True
-        how, offset, start = f"how{name}", f"u{name}", f"z{name}"
+        number = len(self.records) - 1
+        offset, start = f"u{name}", f"z{name}"
         if straight and not isinstance(access, p.Atomic):
             self.prepare(axes, name)
             shared = [e.writer.text(axis.shared) if axis.shared is not None else "0" for axis in axes]
             full = "1" if e.active.full == "True" else e.active.full
             x = ", ".join([*shared, *["0"] * (3 - len(shared))])
-            text.put(f"{offset} = reach({name}, {full}, {x})", f"{how} = 0", f"{start} = {e.start(record.lanes)}")
-            with text.under(f"if {offset} < 0:"):
-                self.one_by_one(axes, name, record, (how, offset, start))
+            with text.under(f"if reach({name}, {full}, {x}) < 0:"):
+                self.one_by_one(axes, name)
+            slow = f"REC[{number}, {HOW}]"
+            text.put(f"{start} = {e.start(record.each)} if {slow} else {e.start(record.lanes)}")
         else:
-            self.one_by_one(axes, name, record, (how, offset, start))
-        return Reached(name, start, offset, how)
+            self.one_by_one(axes, name)
+            text.put(f"{start} = {e.start(record.each)}")
+        text.put(f"{offset} = REC[{number}, {FOUND}]")
+        return Reached(number, name, start, offset)
 
     def fit_view(self, array: p.Array, name: str, record: Recorded) -> bool:
         """Set a view's extent and first element; says whether all threads see the same view."""
@@ -171,15 +175,13 @@ class Accesses:
                 return loop.place
         return self.e.text.open_place()
 
-    def one_by_one(self, axes: list[Axis], name: str, record: Recorded, names: tuple[str, str, str]) -> None:
+    def one_by_one(self, axes: list[Axis], name: str) -> None:
         """Addresses of the active threads, each checked."""
         e, text = self.e, self.e.text
-        how, offset, start = names
         x = ", ".join([*(e.writer.text(axis.whole) for axis in axes), *["0"] * (3 - len(axes))])
         masked = 1 if e.active.mask else 0
         text.put("for t in range(NT):", f"    {f'if {e.mask()}[t]: ' if masked else ''}touch({name}, t, {x})")
-        text.put(f"{how} = settle({name}, {e.pointer(e.mask())}, {masked})")
-        text.put(f"{offset} = 0; {start} = {e.start(record.each)}")
+        text.put(f"settle({name}, {e.pointer(e.mask())}, {masked})")
 
     # --- values and shadows ---
 
@@ -195,7 +197,8 @@ class Accesses:
         place = f"Z[{where.start} + t]"
         value = self.value(load, where, place)
         if careful:
-            value = f"{value} if {place} >= 0 else {constant(self.placed(load).array.type, 0)}"
+            # places that were reached by a table are relative to thread 0's, and may be negative
+            value = f"{value} if {where.how} == 0 or {place} >= 0 else {constant(self.placed(load).array.type, 0)}"
         yield f"{target} = {value}"
 
     def shared_value(self, load: p.Load) -> None:
@@ -213,14 +216,12 @@ class Accesses:
     def shadow(self, what: str, where: Reached) -> None:
         """Call a shadow function for the active threads."""
         e = self.e
-        # by the mask also where some are out of range: then those are skipped
-        partly = f"{where.how} & 2" if e.active.full == "True" else f"(not {e.active.full}) | ({where.how} & 2)"
-        e.text.put(f"{what}({where.record}, {where.offset}, {where.how}, {e.pointer(e.mask())}, {partly})")
+        full = "1" if e.active.full == "True" else e.active.full
+        e.text.put(f"{what}({where.record}, {e.pointer(e.mask())}, {full})")
 
     def own(self, what: str, where: Reached) -> None:
         """Call a function for memory that is a thread's own."""
-        e = self.e
-        e.text.put(f"{what}({where.record}, {where.offset}, {where.how}, {e.pointer(e.mask())})")
+        self.e.text.put(f"{what}({where.record}, {self.e.pointer(self.e.mask())})")
 
     def shadow_read(self, load: p.Load, where: Reached) -> None:
         """Find races, and reads of what nobody wrote."""
@@ -240,7 +241,8 @@ class Accesses:
         if e.wanted is not None:
             return
         line = f"{placed.prefix}_m[Z[{where.start} + t] + {where.offset}] = X{store.site}[t]"
-        full = f"{where.how} < 2" if e.active.full == "True" else f"{e.active.full} and {where.how} < 2"
+        in_range = f"REC[{where.number}, {HOW}] < 2"
+        full = in_range if e.active.full == "True" else f"{e.active.full} and {in_range}"
         e.text.put(f"if {full}:", f"    for t in range(NT): {line}", "else:", "    for t in range(NT):")
         e.text.put(f"        if {e.mask()}[t] and Z[{where.start} + t] >= 0: {line}")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from gemmlab.emulator import program as p
-from gemmlab.emulator.lockstep.columns import REQUESTS, SPLITS, THREADS
+from gemmlab.emulator.lockstep.columns import COLUMNS
 from gemmlab.emulator.lockstep.expressions import Writer, held
 from gemmlab.emulator.lockstep.uniform import Uniformity
 from gemmlab.emulator.lockstep.writing import Active, Loop, Region, Surroundings, Text
@@ -21,6 +21,7 @@ class Steering:
     text: Text
     at: Surroundings
     piece: int | None  #: the first site of the piece of text at hand, where it has been counted
+    sizes: int  #: masks so far, each with a place for how many threads and warps are in it
     same_as: dict[int, int]  #: sites executed whenever another is
 
     def number(self) -> int:
@@ -37,10 +38,6 @@ class Steering:
 
     def pointer(self, name: str) -> str:
         """The address of an array by thread."""
-        raise NotImplementedError
-
-    def count(self, site: int, column: int, text: str) -> None:
-        """Add to a counter."""
         raise NotImplementedError
 
     def body(self, body: Sequence[p.Stmt]) -> None:
@@ -61,9 +58,7 @@ class Steering:
         if active is None and self.piece is not None:
             self.same_as[site] = self.piece
             return
-        who = active or self.active
-        self.count(site, THREADS, who.threads)
-        self.count(site, REQUESTS, who.warps)
+        self.text.put(f"executed(C_address + {8 * COLUMNS * site}, {(active or self.active).size})")
         if active is None:
             self.piece = site
 
@@ -78,23 +73,25 @@ class Steering:
         """A mask of its own, allocated once."""
         number = self.number()
         self.row(f"m{number}", "uint8")
-        self.allocate(f"n{number} = 0; w{number} = 0")
-        return Active(f"m{number}", f"n{number}", f"w{number}", f"(n{number} == NT)")
+        self.sizes += 1
+        self.allocate(f"n{number} = 0")
+        return Active(f"m{number}", f"n{number}", f"(sizes + {16 * self.sizes})", f"(n{number} == NT)")
 
     def copy(self, to: Active, of: Active) -> None:
         """Make one mask like another."""
-        self.text.put(f"for t in range(NT): {to.mask}[t] = {of.mask + '[t]' if of.mask else '1'}")
-        self.text.put(f"{to.threads} = {of.threads}; {to.warps} = {of.warps}")
+        masks = f"{self.pointer(to.mask)}, {to.size}, {self.pointer(of.mask or 'ONES')}, {of.size}"
+        self.text.put(f"{to.threads} = copied({masks}, NT)")
 
     def recount(self, active: Active) -> None:
         """Count anew who is active, after exits."""
         if active.mask:
             self.narrow(active.mask, active)
 
-    def narrow(self, parent: str, child: Active) -> None:
-        """Count who is active in `child`; `k` then holds warps in which only a part of `parent` is."""
-        self.text.put(f"k = narrowed({self.pointer(parent)}, {self.pointer(child.mask)}, NT)")
-        self.text.put(f"{child.threads} = k & 0xfffff; {child.warps} = (k >> 20) & 0xfffff; k >>= 40")
+    def narrow(self, parent: str, child: Active, site: int | None = None) -> None:
+        """Count who is active in `child`; a site counts warps in which only a part of `parent` is."""
+        splits = "0" if site is None else f"C_address + {8 * COLUMNS * site}"
+        masks = f"{self.pointer(parent)}, {self.pointer(child.mask)}"
+        self.text.put(f"{child.threads} = narrowed({masks}, NT, {child.size}, {splits})")
 
     @contextmanager
     def region(self, kind: str, active: Active, label: int = -1) -> Iterator[None]:
@@ -127,8 +124,7 @@ class Steering:
         outer, inner = self.active, self.new_active()
         before = f"{outer.mask}[t] != 0 and " if outer.mask else ""
         self.text.put(f"for t in range(NT): {inner.mask}[t] = {before}{condition}")
-        self.narrow(self.mask(), inner)
-        self.count(statement.site, SPLITS, "k")
+        self.narrow(self.mask(), inner, statement.site)
         other = self.new_active() if statement.orelse else None
         if other:
             self.text.put(f"for t in range(NT): {other.mask}[t] = {before}{inner.mask}[t] == 0")
@@ -218,8 +214,7 @@ class Steering:
     def tested(self, site: int, stay: Active, turn: Active) -> None:
         """Count a loop's test, let those stay that passed it, and leave where nobody did."""
         self.count_execution(site, stay)
-        self.narrow(stay.mask, turn)
-        self.count(site, SPLITS, "k")
+        self.narrow(stay.mask, turn, site)
         self.copy(stay, turn)
         self.text.put(f"if {turn.threads} == 0: break")
 

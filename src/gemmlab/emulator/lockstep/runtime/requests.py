@@ -20,7 +20,9 @@ from gemmlab.emulator.lockstep.runtime.places import (
     EBLOCK,
     EPOCHS,
     EXTENT,
+    FAST,
     FAULTS,
+    FOUND,
     HIGH,
     HOW,
     IN_GLOBAL,
@@ -36,6 +38,7 @@ from gemmlab.emulator.lockstep.runtime.places import (
     MEMO_COUNTS,
     NT,
     ODD,
+    ODDITY,
     ORIGIN,
     OWN,
     PIECES,
@@ -52,12 +55,13 @@ from gemmlab.emulator.lockstep.runtime.places import (
     WARPS_SERVED,
     WIDE,
 )
-from gemmlab.emulator.lockstep.runtime.pointers import jit, octets, words
+from gemmlab.emulator.lockstep.runtime.pointers import jit, octets, open_jit, words
 from gemmlab.emulator.lockstep.runtime.symbols import EXTERNAL
 
 note = EXTERNAL["note"]
 
 ABSENT = -(1 << 62)  # a lane that takes no part, among lane deltas
+FARTHEST = 1 << 62  # that a thread's own part of an index may be from zero
 LINK, KEYS, DEGREE, SCRATCH = 32, 160, 288, 320  # heads of buckets stand first
 
 
@@ -129,7 +133,7 @@ def alike(deltas, start, end, apart):  # type: ignore[no-untyped-def]
     return True
 
 
-@jit
+@open_jit
 def request_pieces(deltas, start, end, phase, shift, wide, space, kind, room):  # type: ignore[no-untyped-def]
     """Pieces, and conflicts above SPLIT bits, of one request: lanes touch elements `deltas` past a byte of that phase,
     each as many as a shift by `wide` says.
@@ -182,6 +186,8 @@ def prepare(record):  # type: ignore[no-untyped-def]
                 low = min(low, own[t])
                 high = max(high, own[t])
                 lanes[t] += own[t] * stride
+            if low < -FARTHEST or high > FARTHEST:  # sums might wrap: never by the table
+                low, high = -FARTHEST, FARTHEST
         r[LOW + axis] = low
         r[HIGH + axis] = high
     kept = words(r[KEPT])
@@ -222,28 +228,33 @@ def reach(record, full, x0, x1, x2):  # type: ignore[no-untyped-def]
     -1 where not all threads are active, or some index is out of range or negative.
     """
     r = words(record)
+    r[FOUND] = -1
     if full == 0:
         return -1
-    if x0 + r[LOW] < 0 or x0 + r[HIGH] >= r[EXTENT]:
+    if x0 < -r[LOW] or x0 >= r[EXTENT] - r[HIGH]:
         return -1
     offset = r[ORIGIN] + r[BASE] + x0 * r[STRIDE]
     dims = r[DIMS]
     if dims > 1:
-        if x1 + r[LOW + 1] < 0 or x1 + r[HIGH + 1] >= r[EXTENT + 1]:
+        if x1 < -r[LOW + 1] or x1 >= r[EXTENT + 1] - r[HIGH + 1]:
             return -1
         offset += x1 * r[STRIDE + 1]
         if dims > 2:
-            if x2 + r[LOW + 2] < 0 or x2 + r[HIGH + 2] >= r[EXTENT + 2]:
+            if x2 < -r[LOW + 2] or x2 >= r[EXTENT + 2] - r[HIGH + 2]:
                 return -1
             offset += x2 * r[STRIDE + 2]
     if r[SPACE] != IN_LOCAL:
         shift = r[SHIFT]
         if r[SKIP] != 0:
+            r[FOUND] = offset
+            r[HOW] = FAST
             return offset
         r[WARPS_SERVED] += (r[NT] + 31) >> 5
         counts = r[TABLE + (((r[BYTE0] + (offset << shift)) & 31) >> shift)]
         r[PIECES] += counts & 0xFFFFFFFF
         r[SPLITS] += counts >> SPLIT
+    r[FOUND] = offset
+    r[HOW] = FAST
     return offset
 
 
@@ -269,13 +280,13 @@ def touch(record, t, x0, x1, x2):  # type: ignore[no-untyped-def]
         now = words(r[EPOCHS])
         note(r[FAULTS], BOUNDS, r[AT_SITE], -1, 0, t, -1, now[EBARRIERS], now[EBLOCK], 0, 0, x0, x1, x2)
         element = -1
-        r[HOW] = ODD
+        r[ODDITY] = ODD
     each[t] = element
     return 0
 
 
 def settle(record, mask, masked):  # type: ignore[no-untyped-def]
-    """Count what the threads of a mask touched one by one; says whether some were out of range."""
+    """Count what the threads of a mask touched one by one; HOW then says whether some were out of range."""
     r = words(record)
     each = words(r[EACH])
     if masked != 0:
@@ -285,9 +296,10 @@ def settle(record, mask, masked):  # type: ignore[no-untyped-def]
                 each[t] = -1
     if r[SPACE] != IN_LOCAL and r[SKIP] == 0:
         count_each(r, each, r[NT])
-    how = r[HOW] | SLOW
-    r[HOW] = 0
-    return how
+    r[HOW] = r[ODDITY] | SLOW
+    r[ODDITY] = 0
+    r[FOUND] = 0
+    return 0
 
 
 @jit
