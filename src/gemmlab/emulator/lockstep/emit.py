@@ -17,6 +17,7 @@ from gemmlab.emulator.lockstep.exchanges import exchange
 from gemmlab.emulator.lockstep.expressions import Writer
 from gemmlab.emulator.lockstep.layout import Layout
 from gemmlab.emulator.lockstep.merging import merges
+from gemmlab.emulator.lockstep.runtime.places import HOW
 from gemmlab.emulator.lockstep.steering import Steering, escaping
 from gemmlab.emulator.lockstep.tails import settled
 from gemmlab.emulator.lockstep.uniform import uniformity
@@ -47,7 +48,7 @@ class Emitter(Steering):
         self.allocated: list[str] = []  # lines ahead of the loop over blocks
         self.pointed: set[str] = set()  # those whose address is wanted
         self.begun: set[str] = set()  # those whose place among all of their type is
-        self.counters: dict[tuple[int, int], str] = {}
+        self.sizes = 0
         self.fresh = 0
         self.at = Surroundings()
         self.places = places_of_variables(self.program.body)
@@ -59,17 +60,14 @@ class Emitter(Steering):
         self.fresh += 1
         return self.fresh
 
-    def count(self, site: int, column: int, text: str) -> None:
-        """Add to a counter."""
-        name = self.counters.setdefault((site, column), f"c{site}_{column}")
-        self.text.put(f"{name} += {text}")
-
     def whole(self) -> None:
         """Write all of the program, within the loop over blocks."""
         root = Active()
         if any(isinstance(s, p.Return) for s in p.walk(self.program.body)):
             root = self.new_active()
-            self.text.put(f"for t in range(NT): {root.mask}[t] = True", f"{root.threads} = NT; {root.warps} = NW")
+            self.text.put(
+                f"{root.threads} = copied({self.pointer(root.mask)}, {root.size}, {self.pointer('ONES')}, sizes, NT)"
+            )
         self.at.regions.append(Region("root", root))
         self.body(self.program.body)
 
@@ -153,7 +151,7 @@ class Emitter(Steering):
         if doing:
             careful = self.active.full != "True" or bool(reads)
             full = [] if self.active.full == "True" else [self.active.full]
-            odd = " | ".join(where[s.site].how for s in reads)
+            odd = " | ".join(f"REC[{where[s.site].number}, {HOW}]" for s in reads)
             clean = " and ".join([*full, *([f"({odd}) < 2"] if odd else [])])
             if careful:
                 self.text.put(f"if {clean}:")

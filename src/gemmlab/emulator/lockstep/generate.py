@@ -29,7 +29,7 @@ from gemmlab.emulator.lockstep.runtime.symbols import EXTERNAL
 '''
 PARAMETERS = (
     "which, first, last, gridDim_x, gridDim_y, gridDim_z, blockDim_x, blockDim_y, blockDim_z, tx, ty, tz, "
-    "C, E, LEFTS, REC, E_address, F_address, S_address, records, begin, limit, blank, dynamic"
+    "C_address, sizes, E, LEFTS, REC, E_address, F_address, S_address, records, begin, limit, blank, dynamic"
 )
 
 
@@ -43,6 +43,7 @@ class Generated:
     rows: dict[str, list[tuple[str, int]]]  #: by numpy type: names and first values of arrays by thread
     records: tuple[Recorded, ...]  #: of accesses
     same_as: dict[int, int]  #: sites executed whenever another is, which alone is counted
+    masks: int  #: that have a place for how many threads and warps are in them
     valued: bool  #: values are worked out and stored
 
 
@@ -91,11 +92,8 @@ def generated(
         *layout.extents(),
         *naming(rows, emitter),
         *emitter.allocated,
-        *(f"{counter} = 0" for counter in emitter.counters.values()),
     )
     out.depth = 1
-    for (site, column), counter in emitter.counters.items():
-        out.put(f"C[{site}, {column}] += {counter}")
     out.put("return last")
     body = out.text()
     names = [
@@ -109,7 +107,9 @@ def generated(
     symbols = frozenset(name for name in FUNCTIONS if f"{name}(" in body)
     imports = "\n".join(f'{name} = EXTERNAL["{name}"]' for name in sorted(symbols))
     text = IMPORTS.format(name=program.name, symbols=imports) + head + body
-    return Generated(text, symbols, layout, rows, tuple(emitter.access.records), emitter.same_as, wanted is None)
+    return Generated(
+        text, symbols, layout, rows, tuple(emitter.access.records), emitter.same_as, emitter.sizes, wanted is None
+    )
 
 
 def by_kind(emitter: Emitter) -> dict[str, list[tuple[str, int]]]:

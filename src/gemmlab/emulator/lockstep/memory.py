@@ -37,6 +37,8 @@ class State:
         self.warps = (launch.threads + 31) // 32
         self.bound: Bound = bound(program, launch, layout)
         self.counters: Integers = np.zeros((max(1, len(program.sites)), COLUMNS), np.int64)
+        self.sizes: Integers = np.zeros((made.masks + 1, 2), np.int64)
+        self.sizes[0] = launch.threads, self.warps
         self.faults: Integers = np.zeros((noting.ROWS, noting.COLUMNS), np.int64)
         self.epochs: Integers = np.zeros(8, np.int64)
         self.begin: Integers = np.zeros(launch.blocks, np.int64)
@@ -152,7 +154,8 @@ class State:
             *launch.grid,
             *launch.block,
             *(part.astype(np.int64) for part in (number % x, number // x % y, number // (x * y))),
-            self.counters,
+            at(self.counters),
+            at(self.sizes),
             self.epochs,
             self.left,
             self.records,

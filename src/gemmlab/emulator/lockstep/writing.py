@@ -67,14 +67,14 @@ def flattened(tree: Tree) -> Iterator[str]:
 
 @dataclass
 class Active:
-    """Who executes the statements at hand: a mask array, and scalars for how many threads and warps that is.
+    """Who executes the statements at hand: a mask array, and how many threads and warps that is.
 
     Without a mask every thread of the block does, always.
     """
 
     mask: str = ""
     threads: str = "NT"
-    warps: str = "NW"
+    size: str = "sizes"  #: where its numbers of threads and warps stand
     full: str = "True"  #: an expression: all threads of the block are active
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gemmlab.emulator.lockstep.columns import REQUESTS, SPLITS, THREADS
 from gemmlab.emulator.lockstep.runtime.noting import DIVERGED
 from gemmlab.emulator.lockstep.runtime.places import (
     EBARRIERS,
@@ -19,22 +20,42 @@ from gemmlab.emulator.lockstep.runtime.symbols import EXTERNAL
 note = EXTERNAL["note"]
 
 
-def narrowed(parent, child, threads):  # type: ignore[no-untyped-def]
-    """Active threads of `child`; above 20 bits its warps, above 40 the warps where only a part of `parent` is."""
+def narrowed(parent, child, threads, size, splits):  # type: ignore[no-untyped-def]
+    """Active threads of `child`; writes them and their warps to `size`, adds warps where only a part of `parent` is."""
     whole = octets(parent)
     part = octets(child)
-    total = 0
+    active = 0
+    warps = 0
     for start in range(0, threads, 32):
         inner = 0
         outer = 0
         for t in range(start, min(start + 32, threads)):
             inner += part[t]
             outer += whole[t]
+        active += inner
         if inner > 0:
-            total += inner + (1 << 20)
-        if 0 < inner < outer:
-            total += 1 << 40
-    return total
+            warps += 1
+        if 0 < inner < outer and splits != 0:
+            words(splits)[SPLITS] += 1
+    words(size)[0] = active
+    words(size)[1] = warps
+    return active
+
+
+def executed(counters, size):  # type: ignore[no-untyped-def]
+    """One more execution of a site by a mask's threads and warps."""
+    words(counters)[THREADS] += words(size)[0]
+    words(counters)[REQUESTS] += words(size)[1]
+    return 0
+
+
+def copied(to, to_size, of, of_size, threads):  # type: ignore[no-untyped-def]
+    """Make a mask like another."""
+    for t in range(threads):
+        octets(to)[t] = octets(of)[t]
+    words(to_size)[0] = words(of_size)[0]
+    words(to_size)[1] = words(of_size)[1]
+    return words(of_size)[0]
 
 
 def first_active(places, mask, threads):  # type: ignore[no-untyped-def]

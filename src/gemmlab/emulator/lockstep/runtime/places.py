@@ -20,7 +20,14 @@ LOW, HIGH, BASE, PIECES, SPLITS = 16, 19, 22, 23, 24
 LANES, KEPT, EACH, INDEX, MEMO, MEMO_COUNTS, ROOM = 25, 26, 27, 28, 31, 32, 33
 EPOCHS, FAULTS, WRITTEN, READ, ATOMIC, MET, OWNERS = range(34, 41)
 MEMORY, VALUES, LEFT, HOW, SHARED, KIND = range(41, 47)
-WIDE, SKIP, WARPS_SERVED = 80, 81, 82  #: of loads merged into wide ones: width as a shift; not counted; requests
+WIDE, SKIP, WARPS_SERVED, FOUND, ODDITY = (
+    80,
+    81,
+    82,
+    83,
+    84,
+)  #: of loads merged into wide ones: width as a shift; not counted; requests
+#: FOUND: the offset behind which threads find their elements; ODDITY: some were out of range so far
 TABLE = 48  #: pieces and conflicts by phase, 32 of them
 RECORD = 96  #: numbers of a record
 

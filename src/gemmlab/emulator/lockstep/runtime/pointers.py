@@ -7,7 +7,16 @@ from typing import Any
 from numba import njit, types
 from numba.extending import intrinsic
 
-jit: Any = njit(nogil=True, error_model="numpy", boundscheck=False)
+# nothing here allocates or is called from C; what Python does not call either needs no way in: less to compile
+OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "boundscheck": False,
+    "_nrt": False,
+    "no_cfunc_wrapper": True,
+}
+open_jit: Any = njit(**OPTIONS)
+jit: Any = njit(**(OPTIONS | {"no_cpython_wrapper": True}))
 
 
 def pointer_to(element: Any) -> Any:

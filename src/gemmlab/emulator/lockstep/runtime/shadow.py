@@ -19,7 +19,9 @@ from gemmlab.emulator.lockstep.runtime.places import (
     FAULTS,
     FIRST,
     FLAGS,
+    FOUND,
     GLOBAL,
+    HOW,
     LANES,
     NT,
     OWNED,
@@ -43,9 +45,12 @@ def unwritten(r, a, t):  # type: ignore[no-untyped-def]
     note(r[FAULTS], UNINITIALISED, r[AT_SITE], -1, a, t, -1, now[EBARRIERS], now[EBLOCK], 0, 0, 0, 0, 0)
 
 
-def shadow_read(record, offset, how, mask, partly):  # type: ignore[no-untyped-def]
-    """Threads read elements, as `reach` or `settle` left them; `partly`: only those of the mask that are in range."""
+def shadow_read(record, mask, full):  # type: ignore[no-untyped-def]
+    """Threads read elements, as `reach` or `settle` left them; without `full` only those of the mask."""
     r = words(record)
+    offset = r[FOUND]
+    how = r[HOW]
+    partly = (how & 2) | (1 - full)
     now = words(r[EPOCHS])
     written = words(r[WRITTEN])
     read = words(r[READ])
@@ -94,9 +99,12 @@ def shadow_read(record, offset, how, mask, partly):  # type: ignore[no-untyped-d
     return 0
 
 
-def shadow_atomic(record, offset, how, mask, partly):  # type: ignore[no-untyped-def]
+def shadow_atomic(record, mask, full):  # type: ignore[no-untyped-def]
     """Threads change elements atomically: plain accesses of others that nothing orders conflict."""
     r = words(record)
+    offset = r[FOUND]
+    how = r[HOW]
+    partly = (how & 2) | (1 - full)
     m = octets(mask)
     written = words(r[WRITTEN])
     read = words(r[READ])

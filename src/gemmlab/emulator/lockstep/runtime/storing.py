@@ -15,6 +15,8 @@ from gemmlab.emulator.lockstep.runtime.places import (
     EPOCHS,
     ESTART,
     FLAGS,
+    FOUND,
+    HOW,
     LANES,
     MEMORY,
     NT,
@@ -56,9 +58,12 @@ def put_bits(address, i, shift, bits):  # type: ignore[no-untyped-def]
         octets(address)[i] = np.uint8(bits)
 
 
-def shadow_store(record, offset, how, mask, partly):  # type: ignore[no-untyped-def]
+def shadow_store(record, mask, full):  # type: ignore[no-untyped-def]
     """Threads store what the record's values hold; without VALUED nothing is stored, and writes differ."""
     r = words(record)
+    offset = r[FOUND]
+    how = r[HOW]
+    partly = (how & 2) | (1 - full)
     m = octets(mask)
     written = words(r[WRITTEN])
     read = words(r[READ])
