@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numba import cuda, float32
+from numba import cuda, float32, int32
 
 from emulator.lockstep.compared import both, faults, rows, same_values
 
@@ -35,4 +35,23 @@ def test_places_relative_to_thread_0(which):
     assert faults(one) == faults(other)
     assert [f.count for f in one.faults] == [f.count for f in other.faults]
     assert [f.kind for f in one.faults] == (["out_of_bounds"], [], ["uninitialised_read"], ["out_of_bounds"] * 2)[which]
+    assert same_values(arrays, others)
+
+
+@cuda.jit
+def dynamic(out):
+    t = cuda.threadIdx.x
+    tile = cuda.shared.array(0, int32)
+    part = tile[2:6]
+    tile[t] = t
+    cuda.syncthreads()
+    out[t] = tile[THREADS - 1 - t] + part[3]
+    part[0] = 1  # read by another in this epoch, and written by all
+
+
+def test_dynamic_shared_memory_read_by_all_threads():
+    make_args, bytes_there = (lambda: (np.zeros(THREADS, np.int64),)), 4 * THREADS
+    (one, arrays), (other, others) = both(dynamic, 1, THREADS, make_args, dynamic_shared_bytes=bytes_there)
+    assert rows(one) == rows(other)
+    assert {f.kind for f in one.faults} == {"shared_race", "same_value_write"}
     assert same_values(arrays, others)

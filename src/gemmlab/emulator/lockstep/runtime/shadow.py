@@ -57,7 +57,7 @@ def shadow_read(record, mask, full):  # type: ignore[no-untyped-def]
     places = words(r[EACH] if how else r[LANES])
     start = now[ESTART] << EPOCH
     if partly == 0 and r[FLAGS] & ~VALUED == 0 and r[SPAN] == 1:  # nearly all reads of shared memory
-        if how == 0 and postponed(r, offset):
+        if how == 0 and r[SHARED] != 0 and postponed(r, offset):
             if all_written(r):
                 return 0
             least = written[places[0] + offset]
