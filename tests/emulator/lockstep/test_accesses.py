@@ -51,7 +51,7 @@ def dynamic(out):
 
 def test_dynamic_shared_memory_read_by_all_threads():
     make_args, bytes_there = (lambda: (np.zeros(THREADS, np.int64),)), 4 * THREADS
-    (one, arrays), (other, others) = both(dynamic, 1, THREADS, make_args, dynamic_shared_bytes=bytes_there)
+    (one, arrays), (other, _) = both(dynamic, 1, THREADS, make_args, dynamic_shared_bytes=bytes_there)
     assert rows(one) == rows(other)
     assert {f.kind for f in one.faults} == {"shared_race", "same_value_write"}
-    assert same_values(arrays, others)
+    assert arrays[0].tolist() == [THREADS - 1 - t + 5 for t in range(THREADS)]
