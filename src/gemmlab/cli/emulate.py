@@ -25,6 +25,7 @@ SOURCE = (
 )
 FILLS = ("zero", "nan")
 FILES = ("html", "witness", "trace")
+LARGEST_SEED = 2**32 - 2  #: of numpy's generator, whose next seed fills arguments beside the operands
 
 
 def help_text(about: str) -> str:
@@ -57,6 +58,10 @@ def check(given: dict[str, Any]) -> None:
             )
     if given.get("fill", "zero") not in FILLS:
         raise unknown_name("content of shared memory", given["fill"], FILLS)
+    if not 0 <= given.get("seed", 0) <= LARGEST_SEED:
+        raise GemmlabError(f"--seed: {given['seed']} is no seed", f"a whole number from 0 to {LARGEST_SEED}")
+    if "no_proof" in given and "all_shapes" in given:
+        raise GemmlabError("--all-shapes asks for a proof, and --no-proof for none", "leave one of them out")
     if "no_values" in given:
         for name in ("schedule", "witness", "trace", "outputs"):
             if name in given:

@@ -173,7 +173,11 @@ def typed(kind: str, text: str) -> Any:
     plain = number(text)
     if found.kind in "iu" and (plain.dtype.kind == "f" or not np.iinfo(found).min <= int(plain) <= np.iinfo(found).max):
         raise GemmlabError(f"{text} is no {kind}", f"{np.iinfo(found).min} to {np.iinfo(found).max}")
-    return found.type(plain)
+    with np.errstate(over="ignore"):
+        held = found.type(plain)
+    if np.isinf(held) and not np.isinf(plain):
+        raise GemmlabError(f"{text} is past the largest {kind}, {np.finfo(found).max:g}", "inf, or a wider type")
+    return held
 
 
 def number(text: str) -> Any:
