@@ -5,7 +5,7 @@ import pytest
 from emulator.lockstep.compared import both, faults, rows, same_values
 from emulator.programs import FRAGMENTS, random_program
 
-SOURCES, LAUNCHES = 9, 14
+SOURCES, LAUNCHES = 6, 21
 
 
 def test_there_are_500_of_them():

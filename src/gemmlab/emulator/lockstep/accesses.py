@@ -198,7 +198,8 @@ class Accesses:
         value = self.value(load, where, place)
         if careful:
             # places that were reached by a table are relative to thread 0's, and may be negative
-            value = f"{value} if REC[{where.number}, {HOW}] == 0 or {place} >= 0 else {constant(self.placed(load).array.type, 0)}"
+            there = f"REC[{where.number}, {HOW}] == 0 or {place} >= 0"
+            value = f"{value} if {there} else {constant(self.placed(load).array.type, 0)}"
         yield f"{target} = {value}"
 
     def shared_value(self, load: p.Load) -> None:
