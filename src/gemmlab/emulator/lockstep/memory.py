@@ -44,7 +44,7 @@ class State:
         self.begin: Integers = np.zeros(launch.blocks, np.int64)
         self.owners: Integers = np.array(layout.owners() or [-1], np.int64)
         self.room: Integers = np.zeros(SCRATCH, np.int64)
-        self.met: Integers = np.zeros(self.warps, np.int64)
+        self.met: Integers = np.zeros(self.warps * (1 + 32 * 32), np.int64)
         self.left: Integers = np.zeros(len(layout.arrays) + 1, np.int64)
         self.own = Own(layout, launch.threads, launch.dynamic_shared_bytes)
         self.scratch = {kind: self.rows(kind, names) for kind, names in made.rows.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gemmlab.emulator.lockstep.runtime.noting import ABSENT_LANE
 from gemmlab.emulator.lockstep.runtime.places import EBARRIERS, EBLOCK, ENOW
-from gemmlab.emulator.lockstep.runtime.pointers import octets, words
+from gemmlab.emulator.lockstep.runtime.pointers import jit, octets, words
 from gemmlab.emulator.lockstep.runtime.symbols import EXTERNAL
 
 note = EXTERNAL["note"]
@@ -29,23 +29,49 @@ def members(masks, mask, threads, site, epochs, faults):  # type: ignore[no-unty
 
 
 def meet(masks, mask, threads, since, epochs):  # type: ignore[no-untyped-def]
-    """A syncwarp: in warps all of whose active lanes are members, what lanes did before is before what they do next."""
+    """A syncwarp: what lanes that name the same members did before is before what those do next.
+
+    `since` holds by warp the epoch before which all its lanes' accesses are ordered, then the same by thread and lane
+    for syncwarps of a part of a warp.
+    """
     named = words(masks)
     m = octets(mask)
     now = words(epochs)
     now[ENOW] += 1
+    known = words(since)
+    warps = (threads + 31) >> 5
     for start in range(0, threads, 32):
         end = min(start + 32, threads)
-        here = 0
+        done = 0
         for t in range(start, end):
-            here |= (1 if m[t] else 0) << (t - start)
-        together = here != 0
-        for t in range(start, end):
-            if m[t] and here & ~named[t] != 0:
-                together = False
-        if together:
-            words(since)[start >> 5] = now[ENOW]
+            if not m[t] or (done >> (t - start)) & 1:
+                continue
+            together = 0
+            for other in range(t, end):
+                if m[other] and named[other] == named[t]:
+                    together |= 1 << (other - start)
+            done |= together
+            together &= named[t]
+            if together == (1 << (end - start)) - 1:
+                known[start >> 5] = now[ENOW]
+            else:
+                meet_partly(known, warps + 32 * start, together, end - start, now[ENOW])
     return 0
+
+
+@jit
+def meet_partly(known, rows, together, lanes, epoch):  # type: ignore[no-untyped-def]
+    """What is before one of these lanes is before all of them from now on, and so is what they did."""
+    for lane in range(lanes):
+        latest = 0
+        for one in range(lanes):
+            if (together >> one) & 1:
+                latest = max(latest, known[rows + 32 * one + lane])
+        if (together >> lane) & 1:
+            latest = epoch
+        for one in range(lanes):
+            if (together >> one) & 1:
+                known[rows + 32 * one + lane] = latest
 
 
 def sources(kind, lanes, threads):  # type: ignore[no-untyped-def]

@@ -21,6 +21,7 @@ from gemmlab.emulator.lockstep.runtime.places import (
     FLAGS,
     GLOBAL,
     MET,
+    NT,
     OTHER,
     OWNERS,
     SITE,
@@ -41,12 +42,20 @@ def stranger(r, word, t):  # type: ignore[no-untyped-def]
     first = (word >> FIRST) & THREAD_MASK
     if not r[FLAGS] & WARPS:
         return last if last != t else (first if first != t else -1)
-    since = words(r[MET])[t >> 5]
-    if last != t and (last >> 5 != t >> 5 or (word >> EPOCH) >= since):
+    if last != t and apart(r, word >> EPOCH, last, t):
         return last
-    if first != t and (first >> 5 != t >> 5 or (word >> EPOCH) >= since):
+    if first != t and apart(r, word >> EPOCH, first, t):
         return first
     return -1
+
+
+@jit
+def apart(r, epoch, other, t):  # type: ignore[no-untyped-def]
+    """Whether no syncwarp puts what another thread did in an epoch before what t does now."""
+    since = words(r[MET])
+    return other >> 5 != t >> 5 or (
+        epoch >= since[t >> 5] and epoch >= since[((r[NT] + 31) >> 5) + 32 * t + (other & 31)]
+    )
 
 
 @jit
