@@ -21,6 +21,7 @@ import shlex
 import sys
 from pathlib import Path
 
+from emulated import EMULATED
 from measured import RESULTS
 from tables import TABLES
 
@@ -74,7 +75,7 @@ def made(how: str) -> str:
     if how.startswith("file "):
         name = how.removeprefix("file ")
         return f"```{Path(name).suffix[1:]}\n{(ROOT / name).read_text(encoding='utf-8')}```\n"
-    return (RESULTS | TABLES)[how]()
+    return (RESULTS | EMULATED | TABLES)[how]()
 
 
 def updated(page: Path) -> str:
