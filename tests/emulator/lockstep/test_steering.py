@@ -5,6 +5,9 @@ import pytest
 from numba import cuda
 
 from emulator.lockstep.compared import both, faults, rows, same_values
+from gemmlab.emulator.launch import launch_of
+from gemmlab.emulator.lockstep.running import run
+from gemmlab.emulator.lower import program_of
 
 
 @cuda.jit(device=True)
@@ -44,3 +47,23 @@ def test_a_device_function_that_all_leave_from_a_loop(kernel):
     assert faults(one) == faults(other) == set()
     assert same_values(arrays, others)
     assert arrays[2].any()
+
+
+@cuda.jit
+def to_the_ends(far, out):
+    t = cuda.threadIdx.x
+    for i in range(far - t, far, 5):
+        out[t] += i % 7
+    for i in range(t - far, -far - 1, -4):
+        out[t] += 100 * (i % 7)
+
+
+def test_ranges_to_the_ends_of_int64():
+    args = 2**63 - 1, np.zeros(12, np.int64)
+    program = program_of(to_the_ends, *args)
+    run(program, launch_of(program, 1, 12, args), step_limit=1000)
+    assert args[1].tolist() == [expected(2**63 - 1, t) for t in range(12)]
+
+
+def expected(far, t):
+    return sum(i % 7 for i in range(far - t, far, 5)) + 100 * sum(i % 7 for i in range(t - far, -far - 1, -4))

@@ -204,7 +204,10 @@ class Steering:
             self.tested(statement.site, stay, turn)
             with self.text.under("for t in range(NT):"), self.text.under(f"if {turn.mask}[t]:"):
                 self.set_round(statement, f"I{number}[t]")
-                self.text.put(f"I{number}[t] += H{number}[t]")
+                # the last step may lead past the largest int64 or the smallest: it is not taken
+                i, j, h = (f"np.uint64({name}{number}[t])" for name in "IJH")
+                last = f"({j} - {i} <= {h} if H{number}[t] > 0 else {i} - {j} <= np.uint64(0) - {h})"
+                self.text.put(f"if {last}: H{number}[t] = 0", f"else: I{number}[t] += H{number}[t]")
             with self.region("round", turn):
                 self.body(statement.body)
             self.recount(stay)
