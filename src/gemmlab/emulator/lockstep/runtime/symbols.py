@@ -5,7 +5,9 @@ They take and give int64 alone, addresses of arrays among them, so that calling 
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
@@ -57,10 +59,21 @@ EXTERNAL: dict[str, Any] = {name: types.ExternalFunction(f"gemmlab_{name}", sign
 READY: dict[str, Any] = {}  #: compiled functions, kept alive
 
 
+@cache
+def drop_stale() -> None:
+    """Forget functions compiled before any file of this folder changed: numba looks at their own file only."""
+    here = Path(__file__).parent
+    newest = max(path.stat().st_mtime for path in here.glob("*.py"))
+    for path in (here / "__pycache__").glob("*.nb?"):
+        if path.stat().st_mtime < newest:
+            path.unlink(missing_ok=True)
+
+
 def ready(names: set[str]) -> None:
     """Compile these functions, or load them compiled, and give linkers their addresses."""
     from numba import cfunc
 
+    drop_stale()
     for name in sorted(names - READY.keys()):
         ready(set(FUNCTIONS[name].calls))
         module = import_module(f"gemmlab.emulator.lockstep.runtime.{FUNCTIONS[name].home}")
