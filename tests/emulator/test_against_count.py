@@ -22,9 +22,10 @@ def test_ragged_shapes(name):
         m, n, k = (drawn.choice((drawn.randint(1, 9), drawn.randint(1, 70), drawn.randint(1, 150))) for _ in "mnk")
         problem = Gemm(m, n, k, "float32")
         expected = count(problem, kernels.get(name, problem=problem))
-        arrays = [np.empty(shape, np.float32) for shape in ((m, k), (k, n), (m, n))]
-        found = emulate(kernel, *rung.launch(m, n), *arrays, values=False, prove=False)
+        arrays = [np.ones(shape, np.float32) for shape in ((m, k), (k, n), (m, n))]
+        found = emulate(kernel, *rung.launch(m, n), *arrays, prove=False, threads=1)
         case = f"{name} {m}x{n}x{k}"
+        assert not found.faults, case
         assert found.global_load.elements == expected.global_load_elements, case
         assert found.global_load.sectors == expected.sectors_requested, case
         assert found.global_load.requests == expected.load_requests, case
