@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gemmlab.emulator import program as p
 from gemmlab.emulator.lockstep import accesses, linear
@@ -24,19 +24,12 @@ from gemmlab.emulator.lockstep.uniform import uniformity
 from gemmlab.emulator.lockstep.writing import Active, Region, Surroundings, Text
 
 
-@dataclass(frozen=True)
-class Row:
-    """An array of one number a thread, of a numpy type, and what it holds at first."""
-
-    kind: str
-    filled: int = 0
-
-
 class Emitter(Steering):
     """Writes the body of the loop over blocks."""
 
     def __init__(self, program: p.Program, layout: Layout, *, wanted: set[str] | None = None, merge: int = 0) -> None:
         self.program = replace(program, body=settled(program.body))
+        super().__init__()
         self.layout, self.wanted = layout, wanted
         self.merges = merges(self.program, merge) if merge else {}
         self.piece: int | None = None
@@ -44,21 +37,11 @@ class Emitter(Steering):
         self.found = uniformity(self.program)
         self.writer = Writer(self.found, layout.names, {name: a.prefix for name, a in layout.arrays.items()})
         self.text = Text()
-        self.rows: dict[str, Row] = {}  # arrays by thread that generated code works with
-        self.allocated: list[str] = []  # lines ahead of the loop over blocks
-        self.pointed: set[str] = set()  # those whose address is wanted
-        self.begun: set[str] = set()  # those whose place among all of their type is
         self.sizes = 0
-        self.fresh = 0
         self.at = Surroundings()
         self.places = places_of_variables(self.program.body)
         self.single = {name for name, found in definitions(self.program.body).items() if found == 1}
         self.access = accesses.Accesses(self)
-
-    def number(self) -> int:
-        """A number that no other name has."""
-        self.fresh += 1
-        return self.fresh
 
     def whole(self) -> None:
         """Write all of the program, within the loop over blocks."""
@@ -187,26 +170,6 @@ class Emitter(Steering):
                     value = self.writer.text(statement.value)
                     half = self.program.arrays[statement.array].type == "float16"
                     self.text.put(f"X{statement.site}[t] = {f'single_to_half({value})' if half else value}")
-
-    def allocate(self, line: str) -> None:
-        """Add a line ahead of the loop over blocks, once."""
-        if line not in self.allocated:
-            self.allocated.append(line)
-
-    def row(self, name: str, kind: str, *, filled: int = 0) -> str:
-        """An array of one number a thread, all of them `filled` at first."""
-        self.rows.setdefault(name, Row(kind, filled))
-        return name
-
-    def pointer(self, name: str) -> str:
-        """The address of an array by thread."""
-        self.pointed.add(name)
-        return f"{name}_at"
-
-    def start(self, name: str) -> str:
-        """Where an array of int64 by thread begins in the one that holds them all."""
-        self.begun.add(name)
-        return f"{name}_from"
 
     def is_wanted(self, statement: p.Stmt) -> bool:
         """Whether a value has to be worked out: all are, unless only counts are asked for."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -9,10 +10,10 @@ from gemmlab.emulator import program as p
 from gemmlab.emulator.lockstep.columns import COLUMNS
 from gemmlab.emulator.lockstep.expressions import Writer, held
 from gemmlab.emulator.lockstep.uniform import Uniformity
-from gemmlab.emulator.lockstep.writing import Active, Loop, Region, Surroundings, Text
+from gemmlab.emulator.lockstep.writing import Active, Loop, Region, Rows, Surroundings, Text
 
 
-class Steering:
+class Steering(Rows):
     """The part of the emitter that decides who executes what."""
 
     program: p.Program
@@ -24,25 +25,9 @@ class Steering:
     sizes: int  #: masks so far, each with a place for how many threads and warps are in it
     same_as: dict[int, int]  #: sites executed whenever another is
 
-    def number(self) -> int:
-        """A number that no other name has."""
-        raise NotImplementedError  # the emitter's
-
-    def allocate(self, line: str) -> None:
-        """Add a line ahead of the loop over blocks."""
-        raise NotImplementedError
-
-    def row(self, name: str, kind: str, *, filled: int = 0) -> str:
-        """An array of one number a thread."""
-        raise NotImplementedError
-
-    def pointer(self, name: str) -> str:
-        """The address of an array by thread."""
-        raise NotImplementedError
-
+    @abstractmethod
     def body(self, body: Sequence[p.Stmt]) -> None:
         """Write statements in order."""
-        raise NotImplementedError
 
     @property
     def active(self) -> Active:

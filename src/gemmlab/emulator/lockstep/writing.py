@@ -104,3 +104,47 @@ class Surroundings:
     regions: list[Region] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
     known: dict[str, p.Expr] = field(default_factory=dict)  #: definitions that hold here
+
+
+@dataclass(frozen=True)
+class Row:
+    """An array of one number a thread, of a numpy type, and what it holds at first."""
+
+    kind: str
+    filled: int = 0
+
+
+class Rows:
+    """What generated code works with beside the program's own arrays, and how it is named."""
+
+    def __init__(self) -> None:
+        self.fresh = 0
+        self.rows: dict[str, Row] = {}  # arrays by thread
+        self.allocated: list[str] = []  # lines ahead of the loop over blocks
+        self.pointed: set[str] = set()  # arrays by thread whose address is wanted
+        self.begun: set[str] = set()  # those whose place among all of their type is
+
+    def number(self) -> int:
+        """A number that no other name has."""
+        self.fresh += 1
+        return self.fresh
+
+    def allocate(self, line: str) -> None:
+        """Add a line ahead of the loop over blocks, once."""
+        if line not in self.allocated:
+            self.allocated.append(line)
+
+    def row(self, name: str, kind: str, *, filled: int = 0) -> str:
+        """An array of one number a thread, all of them `filled` at first."""
+        self.rows.setdefault(name, Row(kind, filled))
+        return name
+
+    def pointer(self, name: str) -> str:
+        """The address of an array by thread."""
+        self.pointed.add(name)
+        return f"{name}_at"
+
+    def start(self, name: str) -> str:
+        """Where an array of int64 by thread begins in the one that holds them all."""
+        self.begun.add(name)
+        return f"{name}_from"
