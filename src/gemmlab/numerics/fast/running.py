@@ -1,0 +1,68 @@
+"""What is computed how: every multiplication goes through here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gemmlab import formats
+from gemmlab.formats.array import code_type
+from gemmlab.numerics import plain
+from gemmlab.numerics.operands import Operand
+from gemmlab.numerics.reference import dot
+from gemmlab.numerics.schedule import Schedule
+from gemmlab.numerics.unit import Unit
+
+Codes = npt.NDArray[Any]
+Scales = tuple[Operand, Operand] | None
+
+
+def chain(unit: Unit, a: Operand, b: Operand, c: Codes, scales: Scales, threads: int | None) -> Codes:
+    """Codes (m, n) of A @ B + C in the accumulator's format: instructions chained over k, C in the accumulator."""
+    d = np.empty(c.shape, code_type(formats.get(unit.accumulate)))
+    for i, j in np.ndindex(*c.shape):
+        around = scale_words(scales, i, j)
+        row, column = a.codes[i].tolist(), b.codes[:, j].tolist()
+        d[i, j] = dot(unit, row, column, int(c[i, j]), a.format, b.format, *around)
+    return d
+
+
+def pairs(unit: Unit, a: Operand, b: Operand, c: Codes) -> Codes:
+    """Codes (count,) of the dot products of the rows of a and b, plus c."""
+    d = np.empty(c.shape, code_type(formats.get(unit.accumulate)))
+    for i in range(len(c)):
+        d[i] = dot(unit, a.codes[i].tolist(), b.codes[i].tolist(), int(c[i]), a.format, b.format)
+    return d
+
+
+def scheduled(
+    unit: Unit,
+    schedule: Schedule,
+    a: Operand,
+    b: Operand,
+    c: Operand | None,
+    scales: Scales,
+    alpha: float,
+    beta: float,
+    d_format: str,
+    threads: int | None,
+) -> Codes:
+    """Codes (m, n) of D in `d_format`, as the schedule brings it together."""
+    d = np.empty((a.codes.shape[0], b.codes.shape[1]), code_type(formats.get(d_format)))
+    for i, j in np.ndindex(*d.shape):
+        around = scale_words(scales, i, j)
+        d[i, j] = plain.output(
+            unit, schedule, a.codes[i].tolist(), b.codes[:, j].tolist(), 0 if c is None else int(c.codes[i, j]),
+            a.format, b.format, alpha=alpha, beta=beta, c_format="float32" if c is None else c.format,
+            d_format=d_format, a_scales=around[0], b_scales=around[1], scale_format=around[2],
+        )  # fmt: skip
+    return d
+
+
+def scale_words(scales: Scales, i: int, j: int) -> tuple[list[int], list[int], str]:
+    """The scales of one row of A and one column of B, and their format."""
+    if scales is None:
+        return [], [], ""
+    return scales[0].codes[i].tolist(), scales[1].codes[:, j].tolist(), scales[0].format

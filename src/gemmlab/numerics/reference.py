@@ -1,0 +1,305 @@
+"""One output of a matrix unit in plain Python integers: the slow, obviously right form of every unit.
+
+Sources of the rules: Khattak and Mikaitis, arXiv 2512.07004; Xie et al., arXiv 2511.10909; and the recordings under
+benchmarks/. A unit's fields say which of them it follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from gemmlab import formats
+from gemmlab.formats import Format
+from gemmlab.numerics.unit import Unit, groups
+from gemmlab.numerics.values import Number, exact, pack, read, shifted
+from gemmlab.record import GemmlabError
+
+
+class Term(NamedTuple):
+    """One summand of a fused sum: +-value * 2**(exponent - fraction), counted with `exponent` when aligning."""
+
+    value: int  #: signed significand
+    exponent: int | None  #: None: a zero that does not count
+    fraction: int
+    where: str  #: `c`, or the k of its product; the first of them where several are summed exactly
+
+
+class Sum(NamedTuple):
+    """One fused sum, for whoever watches."""
+
+    ks: list[int]  #: products in it, counted from the dot product's start
+    terms: list[Term]
+    largest: int  #: exponent that all were aligned to
+    kept: list[int]  #: what stayed of each term, in units of 2**(largest - align_bits)
+    total: int  #: their sum, in the same units; of an exact sum in units of 2**scale
+    scale: int  #: exponent of `total`'s unit
+    result: int  #: code after rounding
+    special: str  #: the rule that gave the result instead: `nan` or `inf`; empty for a finite one
+
+
+Watch = Callable[[Sum], None]
+
+
+def dot(
+    unit: Unit,
+    a: Sequence[int],
+    b: Sequence[int],
+    c: int,
+    a_format: str,
+    b_format: str,
+    a_scales: Sequence[int] = (),
+    b_scales: Sequence[int] = (),
+    scale_format: str = "",
+    watch: Watch | None = None,
+) -> int:
+    """The code, in `unit.accumulate`, of sum_k a[k] * b[k] + c as the unit computes it.
+
+    `a` and `b` are codes in their formats, `c` a code of the accumulator; k that does not fill the last instruction is
+    filled with zeros, as kernels do. A scaled unit takes one scale for each `scale_block` of k. `watch` is called with
+    every fused sum. Raises GemmlabError for sequences that do not match.
+    """
+    if len(a) != len(b):
+        raise GemmlabError(f"{len(a)} and {len(b)} operands do not pair up", "as many a as b")
+    blocks = -(-len(a) // unit.scale_block) if unit.scaled else 0
+    if len(a_scales) != blocks or len(b_scales) != blocks:
+        raise GemmlabError(f"{len(a_scales)} and {len(b_scales)} block scales, {blocks} are due", "one a block of k")
+    step = Step(unit, formats.get(a_format), formats.get(b_format), scale_format, watch)
+    for start in range(0, len(a), unit.k):
+        stop = min(start + unit.k, len(a))
+        chosen = slice(start // unit.scale_block, -(-stop // unit.scale_block)) if unit.scaled else slice(0)
+        c = step.instruction(start, a[start:stop], b[start:stop], c, a_scales[chosen], b_scales[chosen])
+    return c
+
+
+class Step:
+    """One instruction of a unit on operands of two formats."""
+
+    def __init__(self, unit: Unit, a_form: Format, b_form: Format, scale_format: str, watch: Watch | None) -> None:
+        self.unit, self.watch = unit, watch
+        self.forms = (a_form, b_form)
+        self.scale_form = formats.get(scale_format) if unit.scaled else None
+        self.form = formats.get(unit.accumulate)
+        self.groups = groups(unit)
+
+    def instruction(
+        self, start: int, a: Sequence[int], b: Sequence[int], c: int, a_scales: Sequence[int], b_scales: Sequence[int]
+    ) -> int:
+        """The code after one instruction, whose products begin at k = `start`."""
+        unit = self.unit
+        if unit.sum == "integer":
+            return self.integers(a, b, c)
+        pairs = [self.product(a[k], b[k]) if k < len(a) else ZERO_PRODUCT for k in range(unit.k)]
+        scales = [self.scale(x, y) for x, y in zip(a_scales, b_scales, strict=True)]
+        if unit.c == "floor":
+            return self.floored(start, pairs, c)
+        lanes = [self.groups]
+        if unit.order == "parity":
+            half = len(self.groups) // 2
+            lanes = [self.groups[:half], self.groups[half:]]
+        late = unit.c == "late"
+        results = []
+        for lane in lanes:
+            running = 0 if late else c
+            for ks in lane:
+                running = self.fused(start, ks, pairs, scales, running)
+            results.append(running)
+        total = results[0]
+        for other in results[1:]:
+            total = self.plus(total, other)
+        return self.plus(total, c) if late else total
+
+    def product(self, a: int, b: int) -> tuple[Number, Number]:
+        """Both operands as numbers."""
+        return (
+            read(a, self.forms[0], self.unit.subnormal_inputs),
+            read(b, self.forms[1], self.unit.subnormal_inputs),
+        )
+
+    def scale(self, a: int, b: int) -> tuple[Number, Number]:
+        """Both scales of a block as numbers; the sign of a float8 scale is not read."""
+        assert self.scale_form is not None
+        form = self.scale_form
+        mask = (1 << (form.bits - form.signed)) - 1
+        return read(a & mask, form), read(b & mask, form)
+
+    def fused(
+        self, start: int, ks: list[int], pairs: list[tuple[Number, Number]], scales: list[tuple[Number, Number]], c: int
+    ) -> int:
+        """The code of one group's products plus `c`, rounded once."""
+        unit = self.unit
+        addend = read(c, self.form, unit.subnormal_inputs)
+        chosen = [pairs[k] for k in ks]
+        factors = [*chosen, *((scales[k // unit.scale_block]) for k in ks)] if unit.scaled else chosen
+        special = self.special(chosen, factors, addend)
+        terms: list[Term] = []
+        if special is not None:
+            total, scale, largest, kept, result = 0, 0, 0, [], special
+        elif unit.sum == "pairs":
+            terms = [self.term(k, *pairs[k]) for k in ks]
+            result, total, scale, largest, kept = self.paired(terms, c), 0, 0, 0, []
+        else:
+            terms = self.terms(ks, pairs, scales)
+            terms.append(self.addend(addend))
+            largest, kept, total, scale = self.add(terms)
+            result = pack(total, scale, self.form, unit.width, unit.rounding, unit.subnormal_outputs)
+            if total == 0:
+                result = self.zero_of(chosen, addend)
+            elif unit.negative_zero == "positive" and result == 1 << (self.form.bits - 1):
+                result = 0
+        if self.watch is not None:
+            kind = "" if special is None else read(special, self.form).kind
+            self.watch(Sum([start + k for k in ks], terms, largest, kept, total, scale, result, kind))
+        return result
+
+    def terms(
+        self, ks: list[int], pairs: list[tuple[Number, Number]], scales: list[tuple[Number, Number]]
+    ) -> list[Term]:
+        """The group's summands without the addend."""
+        unit = self.unit
+        if not unit.scaled:
+            return [self.term(k, *pairs[k]) for k in ks]
+        made = []
+        for at in range(0, len(ks), unit.exact_terms):
+            inner = ks[at : at + unit.exact_terms]
+            x, y = scales[inner[0] // unit.scale_block]
+            if unit.exact_terms == 1:
+                one = self.term(inner[0], *pairs[inner[0]])
+                value, exponent, fraction, nothing = one.value, x.exponent + y.exponent, one.fraction, one.value == 0
+                exponent += pairs[inner[0]][0].exponent + pairs[inner[0]][1].exponent
+            else:
+                summed = [self.term(k, *pairs[k]) for k in inner]
+                low = min(((t.exponent or 0) - t.fraction for t in summed if t.value), default=0)
+                value = sum(t.value << ((t.exponent or 0) - t.fraction - low) for t in summed if t.value)
+                exponent, fraction, nothing = x.exponent + y.exponent, -low, not any(t.value for t in summed)
+            value *= x.significand * y.significand
+            nothing = nothing or x.zero or y.zero
+            fraction += x.fraction + y.fraction
+            made.append(Term(value, unit.zero_exponent if nothing else exponent, fraction, str(inner[0])))
+        return made
+
+    def term(self, k: int, a: Number, b: Number) -> Term:
+        """One product."""
+        value = a.signed * b.signed
+        exponent = a.exponent + b.exponent if value else self.unit.zero_exponent
+        return Term(value, exponent, a.fraction + b.fraction, str(k))
+
+    def addend(self, c: Number) -> Term:
+        """C, or the running sum, as a summand."""
+        return Term(c.signed, self.unit.zero_exponent if c.zero else c.exponent, c.fraction, "c")
+
+    def add(self, terms: list[Term]) -> tuple[int, list[int], int, int]:
+        """(largest exponent, what is kept of each, their sum, exponent of its unit)."""
+        unit = self.unit
+        largest = max((t.exponent for t in terms if t.exponent is not None), default=0)
+        if unit.sum == "exact":
+            scale = min(((t.exponent or 0) - t.fraction for t in terms if t.value), default=0)
+            kept = [t.value << ((t.exponent or 0) - t.fraction - scale) if t.value else 0 for t in terms]
+        else:
+            scale = largest - unit.align_bits
+            kept = [shifted(t.value, (t.exponent or 0) - t.fraction - scale, unit.cut) if t.value else 0 for t in terms]
+        return largest, kept, sum(kept), scale
+
+    def special(
+        self, pairs: Sequence[tuple[Number, Number]], factors: Sequence[tuple[Number, Number]], c: Number
+    ) -> int | None:
+        """The code of a NaN or infinite result, or None."""
+        infinities = set()
+        for a, b in factors:
+            if "nan" in (a.kind, b.kind):
+                return self.unit.nan_code
+        for a, b in pairs:
+            if "inf" in (a.kind, b.kind):
+                if a.zero or b.zero:
+                    return self.unit.nan_code
+                infinities.add(a.negative != b.negative)
+            elif self.unit.product_overflow and overflows(a, b):
+                infinities.add(a.negative != b.negative)
+        if c.kind == "nan":
+            return self.unit.nan_code
+        if c.kind == "inf":
+            infinities.add(c.negative)
+        if len(infinities) == 2:
+            return self.unit.nan_code
+        return self.infinity(infinities.pop()) if infinities else None
+
+    def infinity(self, negative: bool) -> int:
+        """Its code in the accumulator."""
+        return (self.form.max_magnitude + 1) | negative << (self.form.bits - 1)
+
+    def zero_of(self, pairs: Sequence[tuple[Number, Number]], c: Number) -> int:
+        """The zero that a sum without a remainder gives: -0 only where `ieee` says so and nothing but -0 was added."""
+        signs = {a.negative != b.negative for a, b in pairs} | {c.negative}
+        all_zero = c.zero and all(a.zero or b.zero for a, b in pairs)
+        negative = self.unit.negative_zero == "ieee" and all_zero and signs == {True}
+        return negative << (self.form.bits - 1)
+
+    def plus(self, x: int, y: int) -> int:
+        """The code of x + y, rounded once to the accumulator's width."""
+        unit = self.unit
+        a, b = read(x, self.form, unit.subnormal_inputs), read(y, self.form, unit.subnormal_inputs)
+        special = self.special((), (), a) if a.kind != "finite" else None
+        if "nan" in (a.kind, b.kind) or (a.kind == b.kind == "inf" and a.negative != b.negative):
+            return unit.nan_code
+        if special is not None or b.kind == "inf":
+            return self.infinity(a.negative if a.kind == "inf" else b.negative)
+        (p, low), (q, other) = exact(a), exact(b)
+        scale = min(low, other)
+        total = (p << (low - scale)) + (q << (other - scale))
+        result = pack(total, scale, self.form, unit.width, unit.c_rounding, unit.subnormal_outputs)
+        if total == 0 and unit.negative_zero == "ieee" and a.zero and b.zero and a.negative and b.negative:
+            return 1 << (self.form.bits - 1)
+        return result
+
+    def paired(self, terms: list[Term], c: int) -> int:
+        """Products rounded by themselves, added two by two, then to `c`."""
+        unit = self.unit
+        codes = [
+            pack(t.value, (t.exponent or 0) - t.fraction, self.form, unit.width, unit.rounding, unit.subnormal_outputs)
+            for t in terms
+        ]
+        while len(codes) > 1:
+            codes = [self.plus(x, y) for x, y in zip(codes[::2], codes[1::2], strict=True)]
+        return self.plus(c, codes[0])
+
+    def floored(self, start: int, pairs: list[tuple[Number, Number]], c: int) -> int:
+        """The products summed by themselves, then joined to C by cuts that round down, as CDNA3 does."""
+        unit = self.unit
+        addend = read(c, self.form, unit.subnormal_inputs)
+        special = self.special(pairs, pairs, addend)
+        if special is not None:
+            return special
+        largest, total = -999, 0
+        for ks in self.groups:
+            top, _, part, _ = self.add([self.term(k, *pairs[k]) for k in ks])
+            new = max(largest, top)
+            total = shifted(total, largest - new, "floor") + shifted(part, top - new, "floor")
+            largest = new
+        exponent = max(largest, addend.exponent)
+        joined = shifted(total, largest - unit.align_bits - exponent + unit.join_bits + 1, "floor")
+        kept = shifted(addend.signed, addend.exponent - addend.fraction - exponent + unit.align_bits, "floor")
+        if unit.order == "parity" and addend.exponent < exponent - unit.align_bits - 1:
+            kept = 0
+        value = joined + (kept << (unit.join_bits + 1 - unit.align_bits))
+        scale = exponent - unit.join_bits - 1
+        if value:
+            top = max(abs(value).bit_length() - 1 + scale, self.form.min_exponent)
+            quantum = top - unit.join_bits
+            value, scale = shifted(value, scale - quantum, "floor"), quantum
+        return pack(value, scale, self.form, unit.width, unit.rounding, unit.subnormal_outputs)
+
+    def integers(self, a: Sequence[int], b: Sequence[int], c: int) -> int:
+        """Exact products, summed modulo 2^32."""
+        total = read(c, self.form).signed
+        total += sum(read(x, self.forms[0]).signed * read(y, self.forms[1]).signed for x, y in zip(a, b, strict=True))
+        return total % (1 << self.form.bits)
+
+
+ZERO = Number("finite", False, 0, 0, 0)
+ZERO_PRODUCT = (ZERO, ZERO)
+
+
+def overflows(a: Number, b: Number) -> bool:
+    """Whether a product is 2^128 or more."""
+    value = a.significand * b.significand
+    return bool(value) and value.bit_length() - 1 + a.exponent + b.exponent - a.fraction - b.fraction >= 128
