@@ -212,7 +212,7 @@ def product_counts(case_name):
     case = CASES[case_name]
     arrays = [piece.host for piece in case.pieces()]
     program = program_of(case.program(), *arrays)
-    outcome = run(program, launch_of(program, case.grid, case.block, arrays), values=False)
+    outcome = run(program, launch_of(program, case.grid, case.block, arrays))
     return outcome_counts(outcome.tallies, lambda array: program.arrays[array].space if array else "")
 
 

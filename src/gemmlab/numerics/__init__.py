@@ -15,7 +15,7 @@ PUBLIC = {
     "unit_names": "units",
 }
 
-__all__ = sorted(PUBLIC)
+__all__ = [*PUBLIC]
 
 
 def __getattr__(name: str) -> Any:

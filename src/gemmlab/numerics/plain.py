@@ -68,7 +68,7 @@ def output(
 
 
 def epilogue(total: int, wide: str, alpha: float, beta: float, c: int, c_format: str, d_format: str) -> int:
-    """alpha * total + beta * C, rounded to D's format."""
+    """The code of alpha * total + beta * C, rounded to D's format."""
     scaled = 0
     if beta != 0:
         scaled = fused(beta, convert(c, c_format, wide), 0, wide)

@@ -8,6 +8,7 @@ from gemmlab import formats
 from gemmlab.formats import ROUNDINGS
 from gemmlab.numerics.unit import Unit
 from gemmlab.record import GemmlabError, unknown_name
+from gemmlab.units import ceil_div
 
 REDUCED = ("float32", "float16", "bfloat16")
 
@@ -59,7 +60,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         block = self.block_k or unit.k
         if block % unit.k:
             raise GemmlabError(f"block_k = {block} is no multiple of the instruction's k = {unit.k}", f"{unit.k}")
-        share = max(block, -(-(-(-k // self.split_k)) // block) * block)
+        share = max(block, ceil_div(ceil_div(k, self.split_k), block) * block)
         return [(first, min(first + share, k)) for first in range(0, k, share)] or [(0, 0)]
 
     def chains(self, k: int, unit: Unit) -> list[list[tuple[int, int]]]:

@@ -6,8 +6,10 @@ from numba import cuda, float32, int32
 
 from gemmlab.emulator import tallies as t
 from gemmlab.emulator.launch import launch_of
+from gemmlab.emulator.lockstep import replay, running
 from gemmlab.emulator.lockstep.running import run
 from gemmlab.emulator.lower import program_of
+from gemmlab.emulator.reference import run_reference
 from gemmlab.record import GemmlabError
 
 
@@ -215,3 +217,75 @@ def test_a_kernel_without_end():
     with pytest.raises(GemmlabError, match="without an end") as found:
         run(program, launch, step_limit=10_000)
     assert "--step-limit" in found.value.hint
+
+
+@cuda.jit
+def several_lines(which, out):
+    s = cuda.shared.array(8, int32)
+    t = cuda.threadIdx.x
+    s[t] = t
+    cuda.syncthreads()
+    v = 0
+    if which == 0:
+        if t == 1:
+            v = s[0]  # another reads
+        if t == 2:
+            v = s[0]  # the writer reads
+        if t == 2:
+            s[0] = v  # and writes
+    elif which == 1:
+        if t == 1:
+            v = s[0]  # one reads
+        if t == 2:
+            v = s[0]  # two reads
+        if t == 3:
+            s[0] = v  # three writes
+    elif which == 2:
+        if cuda.blockIdx.x == 0 and t == 1:
+            out[7] = 1
+        if cuda.blockIdx.x == 0 and t == 2:
+            out[7] = 2
+        if cuda.blockIdx.x == 1 and t == 3:
+            out[7] = 3
+        if cuda.blockIdx.x == 2 and t == 3:
+            v = out[7]
+    out[t % 4] = v
+
+
+def told(found):
+    return sorted(
+        (f.kind, f.array, f.index, f.line, f.other_line, f.threads, f.epoch, f.access, f.count) for f in found
+    )
+
+
+def test_a_race_is_told_between_the_lines_that_race():
+    (race,) = faults(several_lines, 1, 4, 0, np.zeros(8, np.int32))
+    lines = [line_of(several_lines, "# and writes"), line_of(several_lines, "# another reads")]
+    assert [race.line.number, race.other_line.number] == lines
+    found = faults(several_lines, 1, 4, 1, np.zeros(8, np.int32))
+    readers = {line_of(several_lines, "# one reads"), line_of(several_lines, "# two reads")}
+    assert {f.other_line.number for f in found} == readers
+
+
+@pytest.mark.parametrize("grid", [1, 3])
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_races_are_those_of_the_plain_interpreter_to_the_last_thread_and_count(which, grid):
+    expected = run_reference(several_lines, grid, 4, which, np.zeros(8, np.int32)).faults
+    for threads in (1, 2):
+        out = np.zeros(8, np.int32)
+        assert told(faults(several_lines, grid, 4, which, out, threads=threads)) == told(expected)
+
+
+def test_a_second_look_leaves_what_the_launch_computed(monkeypatch):
+    once, again = np.zeros(8, np.int32), np.zeros(8, np.int32)
+    faults(several_lines, 3, 4, 2, once)
+    monkeypatch.setattr(running, "second_look", lambda *_, **__: None)
+    faults(several_lines, 3, 4, 2, again)
+    assert np.array_equal(once, again)
+
+
+def test_a_second_look_is_bounded_and_says_so(monkeypatch):
+    monkeypatch.setattr(replay, "MOST_CALLS", 4)
+    found = faults(several_lines, 3, 4, 1, np.zeros(8, np.int32))
+    assert {f.kind for f in found} >= {t.SHARED_RACE}
+    assert {f.detail for f in found} == {"pairs of lines are those of 0 of 3 blocks that race and of 5 elements"}

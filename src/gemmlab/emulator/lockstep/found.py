@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from gemmlab.emulator import tallies as t
 from gemmlab.emulator.launch import Launch
 from gemmlab.emulator.lockstep.layout import Layout
 from gemmlab.emulator.lockstep.outcome import place_of
+from gemmlab.emulator.lockstep.replay import TOLD, Second
 from gemmlab.emulator.lockstep.runtime import noting as r
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class Findings:
     states: list[State]
     crossed: bool  #: blocks of different workers met on an element, which one worker has to tell apart
     unwritten: list[tuple[str, tuple[int, ...], int]]  #: output, first index that nobody wrote, how many
+    second: Second | None = None  #: what a second look told of faults between two lines
 
     @classmethod
     def of(
@@ -42,6 +44,15 @@ class Findings:
         crossed = any(met(states, name) for name in names if layout.arrays[name].shadowed)
         missing = [unwritten(states, launch, program, name) for name in outputs]
         return cls(counters, states, crossed, [found for found in missing if found is not None])
+
+    def rows(self) -> Iterator[tuple[State, Integers]]:
+        """What was noted, and by which worker; of faults between two lines what the second look says."""
+        for state in self.states:
+            for row in state.faults[1 : 1 + int(state.faults[0, 0])]:
+                if self.second is None or row[r.KIND] not in TOLD:
+                    yield state, row
+        if self.second is not None:
+            yield from self.second.rows
 
 
 def met(states: list[State], name: str) -> bool:
@@ -85,16 +96,17 @@ def unwritten(
 def faults_of(program: p.Program, layout: Layout, launch: Launch, found: Findings) -> tuple[t.Fault, ...]:
     """All faults: races first, in the order of their lines, then elements never written."""
     rows: dict[tuple[Any, ...], t.Fault] = {}
-    for state in found.states:
-        for row in state.faults[1 : 1 + int(state.faults[0, 0])]:
-            fault = named(program, layout, launch, state, row)
-            key = (fault.kind, fault.array, frozenset((fault.line, fault.other_line)), fault.access)
-            old = rows.get(key)
-            if old is None:
-                rows[key] = fault
-            else:
-                first = min((old, fault), key=lambda f: (f.threads[0][0][::-1], f.epoch) if f.threads else ((0,), 0))
-                rows[key] = replace(first, count=old.count + fault.count)
+    for state, row in found.rows():
+        fault = named(program, layout, launch, state, row)
+        if found.second is not None and row[r.KIND] in TOLD:
+            fault = replace(fault, detail=found.second.limits)
+        key = (fault.kind, fault.array, frozenset((fault.line, fault.other_line)), fault.access)
+        old = rows.get(key)
+        if old is None:
+            rows[key] = fault
+        else:
+            first = min((old, fault), key=lambda f: (f.threads[0][0][::-1], f.epoch) if f.threads else ((0,), 0))
+            rows[key] = replace(first, count=old.count + fault.count)
     listed = sorted(rows.values(), key=lambda f: (t.KINDS.index(f.kind), f.line.file, f.line.number))
     for name, index, missing in found.unwritten:
         line = t.Place(program.files[0], program.arrays[name].line.number)

@@ -40,8 +40,13 @@ class State:
         self.sizes: Integers = np.zeros((made.masks + 1, 2), np.int64)
         self.sizes[0] = launch.threads, self.warps
         self.faults: Integers = np.zeros((noting.ROWS, noting.COLUMNS), np.int64)
-        self.epochs: Integers = np.zeros(8, np.int64)
+        self.epochs: Integers = np.zeros(places.EPOCH_NUMBERS, np.int64)
         self.begin: Integers = np.zeros(launch.blocks, np.int64)
+        self.flagged: NDArray[np.uint8] = np.zeros(launch.blocks, np.uint8)
+        self.races: Integers = np.zeros(places.KEYS + places.KEY_SLOTS, np.int64)
+        self.races[places.FLAGGED] = at(self.flagged)
+        self.epochs[places.ERACES] = at(self.races)
+        self.groups: dict[int, int] = {}  #: number of each shadow, by where its words are
         self.owners: Integers = np.array(layout.owners() or [-1], np.int64)
         self.room: Integers = np.zeros(SCRATCH, np.int64)
         self.met: Integers = np.zeros(self.warps * (1 + 32 * 32), np.int64)
@@ -105,6 +110,7 @@ class State:
         elif shadow is not None:
             words = (shadow.written, shadow.read, shadow.atomic)
             r[places.WRITTEN : places.WRITTEN + 3] = [at(word) for word in words]
+            r[places.GROUP] = self.groups.setdefault(at(shadow.written), 1 + len(self.groups))
 
     def geometry(self, placed: Placed) -> tuple[list[int], list[int], int, int]:
         """Extents, strides in elements, first element, and the byte past an aligned address at which memory begins."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from gemmlab.emulator.lockstep.layout import Layout
 from gemmlab.emulator.lockstep.memory import State
 from gemmlab.emulator.lockstep.needed import steering_variables
 from gemmlab.emulator.lockstep.outcome import tallies_of
+from gemmlab.emulator.lockstep.replay import racing_rows, second_look
 from gemmlab.emulator.lockstep.runtime.places import ENDLESS, ESTOP, STOPPED
 from gemmlab.emulator.lockstep.runtime.symbols import ready
 from gemmlab.emulator.tallies import Outcome
@@ -58,11 +61,17 @@ def run(
         function = compiled(made.text, program.name).run_blocks
     layout = made.layout
     workers = 1 if alone(program, layout) else max(1, threads or os.cpu_count() or 1)
-    before = saved(program, launch) if workers > 1 else []
+    before = saved(program, launch) if values else []
     found = Run(program, launch, made, function, blocks, step_limit).on(workers, outputs)
     if found.crossed:  # blocks of different workers met: one worker tells which, and in which order
         restore(before)
         found = Run(program, launch, made, function, blocks, step_limit).on(1, outputs)
+    if next(racing_rows(found.states), None) is not None:
+        again = partial(second_look, program, launch, made, function, step_limit or ROUNDS, found.states)
+        with rewound(before):
+            found.second = again(
+                np.arange(launch.blocks) if blocks is None else np.asarray(blocks), ordered=workers == 1
+            )
     counted = len(blocks) if blocks is not None else launch.blocks
     return Outcome(tallies_of(program, found.counters), faults_of(program, layout, launch, found), counted)
 
@@ -100,6 +109,17 @@ def restore(copies: list[tuple[NDArray[Any], NDArray[Any]]]) -> None:
     """Put arrays back as they were."""
     for array, copy in copies:
         array[...] = copy
+
+
+@contextmanager
+def rewound(copies: list[tuple[NDArray[Any], NDArray[Any]]]) -> Iterator[None]:
+    """Arrays are as they were, and afterwards as they are now."""
+    after = [(array, array.copy()) for array, _ in copies]
+    restore(copies)
+    try:
+        yield
+    finally:
+        restore(after)
 
 
 class Run:

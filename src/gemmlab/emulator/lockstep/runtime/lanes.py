@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from gemmlab.emulator.lockstep.runtime.noting import ABSENT_LANE
-from gemmlab.emulator.lockstep.runtime.places import EBARRIERS, EBLOCK, ENOW
+from gemmlab.emulator.lockstep.runtime.places import EBARRIERS, EBLOCK, ELOG, ENOW
 from gemmlab.emulator.lockstep.runtime.pointers import jit, octets, words
 from gemmlab.emulator.lockstep.runtime.symbols import EXTERNAL
 
 note = EXTERNAL["note"]
+log_meeting = EXTERNAL["log_meeting"]
 
 
 def members(masks, mask, threads, site, epochs, faults):  # type: ignore[no-untyped-def]
@@ -38,6 +39,8 @@ def meet(masks, mask, threads, since, epochs):  # type: ignore[no-untyped-def]
     m = octets(mask)
     now = words(epochs)
     now[ENOW] += 1
+    if now[ELOG] != 0:
+        log_meeting(masks, mask, now[ELOG])
     known = words(since)
     warps = (threads + 31) >> 5
     for start in range(0, threads, 32):

@@ -20,6 +20,7 @@ from gemmlab.emulator.lockstep.runtime.places import (
     FIRST,
     FLAGS,
     GLOBAL,
+    GROUP,
     MET,
     NT,
     OTHER,
@@ -66,12 +67,11 @@ def met(r, word, a, t, writes, kind):  # type: ignore[no-untyped-def]
     if at >= now[EFLOOR]:
         other = stranger(r, word, t)
         if other >= 0:
-            fault(r[FAULTS], r[EPOCHS], kind, r[AT_SITE], word, a, t, other, writes)
+            fault(r[FAULTS], r[EPOCHS], kind, r[AT_SITE], word, a, t, other, writes, r[GROUP])
             return True
     elif r[FLAGS] & GLOBAL and 0 < at < now[ESTART]:
-        fault(
-            r[FAULTS], r[EPOCHS], SAME if kind == SAME else BLOCKS, r[AT_SITE], word, a, t, word & THREAD_MASK, writes
-        )
+        between = SAME if kind == SAME else BLOCKS
+        fault(r[FAULTS], r[EPOCHS], between, r[AT_SITE], word, a, t, word & THREAD_MASK, writes, r[GROUP])
         return True
     return False
 
@@ -81,7 +81,7 @@ def met_earlier_block(r, word, a, t):  # type: ignore[no-untyped-def]
     """Note a race with an earlier block's read or atomic that one of this block has since covered."""
     now = words(r[EPOCHS])
     if r[FLAGS] & GLOBAL and (word >> OTHER) & 1 and (word >> EPOCH) >= now[ESTART]:
-        fault(r[FAULTS], r[EPOCHS], BLOCKS, r[AT_SITE], word, a, t, word & THREAD_MASK, 0)
+        fault(r[FAULTS], r[EPOCHS], BLOCKS, r[AT_SITE], word, a, t, word & THREAD_MASK, 0, r[GROUP])
         return True
     return False
 
@@ -108,4 +108,4 @@ def foreign(r, word, a, t):  # type: ignore[no-untyped-def]
     other = (word >> SITE) & SITE_MASK
     owners = words(r[OWNERS])
     if (word >> EPOCH) >= words(r[EPOCHS])[ESTART] and owners[other] != owners[r[AT_SITE]]:
-        fault(r[FAULTS], r[EPOCHS], ALIASED, r[AT_SITE], word, a, t, word & THREAD_MASK, 1)
+        fault(r[FAULTS], r[EPOCHS], ALIASED, r[AT_SITE], word, a, t, word & THREAD_MASK, 1, r[GROUP])

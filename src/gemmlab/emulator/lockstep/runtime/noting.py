@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
-from gemmlab.emulator.lockstep.runtime.places import EBARRIERS, EBLOCK, EPOCH, SITE, SITE_MASK
-from gemmlab.emulator.lockstep.runtime.pointers import jit, words
+from gemmlab.emulator.lockstep.runtime.places import (
+    EBARRIERS,
+    EBLOCK,
+    ELEMENT_BITS,
+    EPOCH,
+    ERACES,
+    FLAGGED,
+    KEY_SLOTS,
+    KEYS,
+    MOST_KEYS,
+    RACING,
+    SITE,
+    SITE_MASK,
+    UNKEPT,
+)
+from gemmlab.emulator.lockstep.runtime.pointers import jit, octets, words
 
 # columns of a row; row 0 holds only the number of rows in use, and how many found no room
 KIND, AT, OTHER_AT, ELEMENT, THREAD, OTHER_THREAD, EPOCH_IN_BLOCK, BLOCK = range(8)
@@ -57,10 +71,28 @@ def note(table, kind, site, other, element, thread, other_thread, epoch, block, 
     return noted(table, kind, site, other, element, thread, other_thread, epoch, block, other_epoch, writes, i0, i1, i2)
 
 
-def fault(table, epochs, kind, site, word, element, thread, other, writes):  # type: ignore[no-untyped-def]
+@jit
+def remember(races, key, block):  # type: ignore[no-untyped-def]
+    """Keep that an element is raced for, and in which block."""
+    known = words(races)
+    octets(known[FLAGGED])[block] = 1
+    at = ((key * 40503) >> 7) & (KEY_SLOTS - 1)
+    while known[KEYS + at] != 0:
+        if known[KEYS + at] == key:
+            return
+        at = (at + 1) & (KEY_SLOTS - 1)
+    if known[RACING] == MOST_KEYS:
+        known[UNKEPT] += 1
+        return
+    known[KEYS + at] = key
+    known[RACING] += 1
+
+
+def fault(table, epochs, kind, site, word, element, thread, other, writes, group):  # type: ignore[no-untyped-def]
     """Note a fault between a thread at `site` and thread `other` at the site of a shadow word."""
     now = words(epochs)
     at = (word >> SITE) & SITE_MASK
+    remember(now[ERACES], (group << ELEMENT_BITS) | element, now[EBLOCK])
     return noted(
         table, kind, site, at, element, thread, other, now[EBARRIERS], now[EBLOCK], word >> EPOCH, writes, 0, 0, 0
     )

@@ -1,8 +1,10 @@
 """Places in the numbers that generated code and what it calls share."""
 
 #: of E: this epoch; the first since the block's last barrier; the block's first; barriers so far in it; its number;
-#: why to stop (STOPPED or ENDLESS); rounds of loops so far in the block
-ENOW, EFLOOR, ESTART, EBARRIERS, EBLOCK, ESTOP, EROUNDS = range(7)
+#: why to stop (STOPPED or ENDLESS); rounds of loops so far in the block; the address of what is known of races; the
+#: number of the log that meetings of lanes are written to, 0 for none
+ENOW, EFLOOR, ESTART, EBARRIERS, EBLOCK, ESTOP, EROUNDS, ERACES, ELOG = range(9)
+EPOCH_NUMBERS = 16
 STOPPED, ENDLESS = 1, 2
 
 #: flags of an access: A is kept; S is kept; owners are kept; values are stored; the array is global
@@ -28,6 +30,7 @@ WIDE, SKIP, WARPS_SERVED, FOUND, ODDITY = (
     84,
 )  #: of loads merged into wide ones: width as a shift; not counted; requests
 #: FOUND: the offset behind which threads find their elements; ODDITY: some were out of range so far
+GROUP, LOGGED = 85, 86  #: the number of the array's shadow, from 1; of the log that accesses are written to, 0 for none
 TABLE = 48  #: pieces and conflicts by phase, 32 of them
 RECORD = 96  #: numbers of a record
 
@@ -42,3 +45,8 @@ FAST, SLOW, ODD = 0, 1, 3  #: how an access was reached: by its table; one by on
 SIZE, LAST_WRITE, UNWRITTEN, OF_BLOCK, PENDING_EPOCH, PENDING, READS = range(7)
 MOST_PENDING = 500
 SHARED_RECORD = READS + 3 * MOST_PENDING
+
+# What a worker knows of races: how many elements are in one; how many events found no room for theirs; the address of a
+# byte by block, set where there is a race; then the elements as GROUP << ELEMENT_BITS | element, hashed.
+RACING, UNKEPT, FLAGGED, KEYS = range(4)
+KEY_SLOTS, MOST_KEYS, ELEMENT_BITS = 1 << 14, 1 << 13, 40

@@ -23,6 +23,7 @@ from gemmlab.emulator.lockstep.runtime.places import (
     GLOBAL,
     HOW,
     LANES,
+    LOGGED,
     NT,
     OWNED,
     READ,
@@ -36,6 +37,7 @@ from gemmlab.emulator.lockstep.runtime.pointers import jit, octets, words
 from gemmlab.emulator.lockstep.runtime.symbols import EXTERNAL
 
 note = EXTERNAL["note"]
+log_access = EXTERNAL["log_access"]
 
 
 @jit
@@ -48,6 +50,8 @@ def unwritten(r, a, t):  # type: ignore[no-untyped-def]
 def shadow_read(record, mask, full):  # type: ignore[no-untyped-def]
     """Threads read elements, as `reach` or `settle` left them; without `full` only those of the mask."""
     r = words(record)
+    if r[LOGGED] != 0:
+        log_access(record, mask, full)
     offset = r[FOUND]
     how = r[HOW]
     partly = (how & 2) | (1 - full)
@@ -102,6 +106,8 @@ def shadow_read(record, mask, full):  # type: ignore[no-untyped-def]
 def shadow_atomic(record, mask, full):  # type: ignore[no-untyped-def]
     """Threads change elements atomically: plain accesses of others that nothing orders conflict."""
     r = words(record)
+    if r[LOGGED] != 0:
+        log_access(record, mask, full)
     offset = r[FOUND]
     how = r[HOW]
     partly = (how & 2) | (1 - full)

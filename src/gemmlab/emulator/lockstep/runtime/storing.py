@@ -18,6 +18,7 @@ from gemmlab.emulator.lockstep.runtime.places import (
     FOUND,
     HOW,
     LANES,
+    LOGGED,
     MEMORY,
     NT,
     OWNED,
@@ -31,6 +32,9 @@ from gemmlab.emulator.lockstep.runtime.places import (
     WRITTEN,
 )
 from gemmlab.emulator.lockstep.runtime.pointers import jit, octets, pairs, quads, words
+from gemmlab.emulator.lockstep.runtime.symbols import EXTERNAL
+
+log_access = EXTERNAL["log_access"]
 
 
 @jit
@@ -61,6 +65,8 @@ def put_bits(address, i, shift, bits):  # type: ignore[no-untyped-def]
 def shadow_store(record, mask, full):  # type: ignore[no-untyped-def]
     """Threads store what the record's values hold; without VALUED nothing is stored, and writes differ."""
     r = words(record)
+    if r[LOGGED] != 0:
+        log_access(record, mask, full)
     offset = r[FOUND]
     how = r[HOW]
     partly = (how & 2) | (1 - full)
