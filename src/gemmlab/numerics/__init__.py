@@ -15,7 +15,7 @@ PUBLIC = {
     "unit_names": "units",
 }
 
-__all__ = [*PUBLIC]
+__all__ = [*PUBLIC]  # noqa: PLE0604 - the table above is the one list
 
 
 def __getattr__(name: str) -> Any:
