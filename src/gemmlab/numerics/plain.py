@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from gemmlab import formats
 from gemmlab.formats import Format
-from gemmlab.numerics.reference import Watch, dot
+from gemmlab.numerics.reference import Watch, addition, dot
 from gemmlab.numerics.schedule import Schedule
 from gemmlab.numerics.unit import Unit
 from gemmlab.numerics.values import exact, pack, read
@@ -47,11 +47,13 @@ def output(
             chosen = slice(first // unit.scale_block, -(-stop // unit.scale_block)) if unit.scaled else slice(0)
             found = dot(
                 unit, a[first:stop], b[first:stop], 0, a_format, b_format,
-                a_scales[chosen], b_scales[chosen], scale_format, watch,
+                a_scales[chosen], b_scales[chosen], scale_format, counted_from(first, watch),
             )  # fmt: skip
             if schedule.promote:
                 wider = convert(found, unit.accumulate, wide)
                 found = wider if total is None else fused(1.0, total, wider, wide)
+                if watch is not None and total is not None:
+                    watch(addition("promotion", (total, wider), formats.get(wide), found))
             total = found
         shares.append(total or 0)
     held = wide if schedule.promote else unit.accumulate
@@ -63,8 +65,18 @@ def output(
         summed, held = parts[0], wide
         for part in parts[1:]:
             added = fused(1.0, summed, part, wide)
-            summed = convert(convert(added, wide, schedule.reduce_sum), schedule.reduce_sum, wide)
+            rounded = convert(convert(added, wide, schedule.reduce_sum), schedule.reduce_sum, wide)
+            if watch is not None:
+                watch(addition("split-k", (summed, part), formats.get(wide), rounded))
+            summed = rounded
     return epilogue(convert(summed, held, wide), wide, alpha, beta, c, c_format, d_format)
+
+
+def counted_from(first: int, watch: Watch | None) -> Watch | None:
+    """Who watches a chain that begins at k = `first`, told of every k from the dot product's start."""
+    if watch is None or first == 0:
+        return watch
+    return lambda told: watch(told._replace(ks=[first + k for k in told.ks]))
 
 
 def epilogue(total: int, wide: str, alpha: float, beta: float, c: int, c_format: str, d_format: str) -> int:

@@ -22,11 +22,11 @@ class Term(NamedTuple):
     value: int  #: signed significand
     exponent: int | None  #: None: a zero that does not count
     fraction: int
-    where: str  #: `c`, or the k of its product; the first of them where several are summed exactly
+    where: str  #: `c`, or the k of its product in the instruction; the first where several are summed exactly
 
 
 class Sum(NamedTuple):
-    """One fused sum, for whoever watches."""
+    """One fused sum, or one addition outside of them, for whoever watches."""
 
     ks: list[int]  #: products in it, counted from the dot product's start
     terms: list[Term]
@@ -34,8 +34,9 @@ class Sum(NamedTuple):
     kept: list[int]  #: what stayed of each term, in units of 2**(largest - align_bits)
     total: int  #: their sum, in the same units; of an exact sum in units of 2**scale
     scale: int  #: exponent of `total`'s unit
-    result: int  #: code after rounding
+    result: int | None  #: code after rounding; None where it goes on unrounded
     special: str  #: the rule that gave the result instead: `nan` or `inf`; empty for a finite one
+    what: str = ""  #: of an addition outside of fused sums: what it brings together
 
 
 Watch = Callable[[Sum], None]
@@ -88,7 +89,7 @@ class Step:
         """The code after one instruction, whose products begin at k = `start`."""
         unit = self.unit
         if unit.sum == "integer":
-            return self.integers(a, b, c)
+            return self.integers(start, a, b, c)
         pairs = [self.product(a[k], b[k]) if k < len(a) else ZERO_PRODUCT for k in range(unit.k)]
         scales = [self.scale(x, y) for x, y in zip(a_scales, b_scales, strict=True)]
         if unit.c == "floor":
@@ -106,8 +107,8 @@ class Step:
             results.append(running)
         total = results[0]
         for other in results[1:]:
-            total = self.plus(total, other)
-        return self.plus(total, c) if late else total
+            total = self.plus(total, other, "even and odd k")
+        return self.plus(total, c, "late C") if late else total
 
     def product(self, a: int, b: int) -> tuple[Number, Number]:
         """Both operands as numbers."""
@@ -234,7 +235,14 @@ class Step:
         negative = self.unit.negative_zero == "ieee" and all_zero and signs == {True}
         return negative << (self.form.bits - 1)
 
-    def plus(self, x: int, y: int) -> int:
+    def plus(self, x: int, y: int, what: str) -> int:
+        """The code of x + y, rounded once to the accumulator's width; `what` it brings together, for who watches."""
+        result = self.added(x, y)
+        if self.watch is not None:
+            self.watch(addition(what, (x, y), self.form, result))
+        return result
+
+    def added(self, x: int, y: int) -> int:
         """The code of x + y, rounded once to the accumulator's width."""
         unit = self.unit
         a, b = read(x, self.form, unit.subnormal_inputs), read(y, self.form, unit.subnormal_inputs)
@@ -259,8 +267,8 @@ class Step:
             for t in terms
         ]
         while len(codes) > 1:
-            codes = [self.plus(x, y) for x, y in zip(codes[::2], codes[1::2], strict=True)]
-        return self.plus(c, codes[0])
+            codes = [self.plus(x, y, "pair") for x, y in zip(codes[::2], codes[1::2], strict=True)]
+        return self.plus(c, codes[0], "pair and C")
 
     def floored(self, start: int, pairs: list[tuple[Number, Number]], c: int) -> int:
         """The products summed by themselves, then joined to C by cuts that round down, as CDNA3 does."""
@@ -271,32 +279,61 @@ class Step:
             return special
         largest, total = -999, 0
         for ks in self.groups:
-            top, _, part, _ = self.add([self.term(k, *pairs[k]) for k in ks])
+            terms = [self.term(k, *pairs[k]) for k in ks]
+            top, left, part, _ = self.add(terms)
             new = max(largest, top)
             total = shifted(total, largest - new, "floor") + shifted(part, top - new, "floor")
             largest = new
+            if self.watch is not None:
+                here = [start + k for k in ks]
+                self.watch(Sum(here, terms, top, left, part, top - unit.align_bits, None, "", "products alone"))
         exponent = max(largest, addend.exponent)
         joined = shifted(total, largest - unit.align_bits - exponent + unit.join_bits + 1, "floor")
         kept = shifted(addend.signed, addend.exponent - addend.fraction - exponent + unit.align_bits, "floor")
         if unit.order == "parity" and addend.exponent < exponent - unit.align_bits - 1:
             kept = 0
-        value = joined + (kept << (unit.join_bits + 1 - unit.align_bits))
-        scale = exponent - unit.join_bits - 1
+        kept <<= unit.join_bits + 1 - unit.align_bits
+        value = sum_of_both = joined + kept
+        scale = unit_exponent = exponent - unit.join_bits - 1
         if value:
             top = max(abs(value).bit_length() - 1 + scale, self.form.min_exponent)
             quantum = top - unit.join_bits
             value, scale = shifted(value, scale - quantum, "floor"), quantum
-        return pack(value, scale, self.form, unit.width, unit.rounding, unit.subnormal_outputs)
+        result = pack(value, scale, self.form, unit.width, unit.rounding, unit.subnormal_outputs)
+        if self.watch is not None:
+            both = [Term(total, largest, unit.align_bits, "products"), self.addend(addend)]
+            self.watch(
+                Sum([], both, exponent, [joined, kept], sum_of_both, unit_exponent, result, "", "products and C")
+            )
+        return result
 
-    def integers(self, a: Sequence[int], b: Sequence[int], c: int) -> int:
+    def integers(self, start: int, a: Sequence[int], b: Sequence[int], c: int) -> int:
         """Exact products, summed modulo 2^32."""
-        total = read(c, self.form).signed
-        total += sum(read(x, self.forms[0]).signed * read(y, self.forms[1]).signed for x, y in zip(a, b, strict=True))
-        return total % (1 << self.form.bits)
+        values = [read(x, self.forms[0]).signed * read(y, self.forms[1]).signed for x, y in zip(a, b, strict=True)]
+        values.append(read(c, self.form).signed)
+        total = sum(values)
+        result = total % (1 << self.form.bits)
+        if self.watch is not None:
+            where = [*map(str, range(len(a))), "c"]
+            terms = [Term(value, 0, 0, name) for value, name in zip(values, where, strict=True)]
+            self.watch(Sum([start + k for k in range(len(a))], terms, 0, values, total, 0, result, ""))
+        return result
 
 
 ZERO = Number("finite", False, 0, 0, 0)
 ZERO_PRODUCT = (ZERO, ZERO)
+
+
+def addition(what: str, codes: Sequence[int], form: Format, result: int) -> Sum:
+    """An addition of codes outside of fused sums, rounded once to `result`, for whoever watches."""
+    numbers = [read(code, form) for code in codes]
+    terms = [Term(each.signed, None if each.zero else each.exponent, each.fraction, what) for each in numbers]
+    parts = [exact(each) for each in numbers]
+    scale = min((at for value, at in parts if value), default=0)
+    kept = [value << (at - scale) if value else 0 for value, at in parts]
+    largest = max((term.exponent for term in terms if term.exponent is not None), default=0)
+    outside = {each.kind for each in numbers} - {"finite"}
+    return Sum([], terms, largest, kept, sum(kept), scale, result, read(result, form).kind if outside else "", what)
 
 
 def overflows(a: Number, b: Number) -> bool:
