@@ -91,8 +91,13 @@ def temporary_folder() -> Path:
 def write(path: Path, text: str) -> None:
     """Put the text there in one step, since several processes may want the same module at once."""
     prune(path.parent)
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".part", delete=False) as file:
-        file.write(text)
+    replaced(path, text.encode())
+
+
+def replaced(path: Path, content: bytes) -> None:
+    """Write a file in one step."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
+        file.write(content)
     os.replace(file.name, path)
 
 

@@ -57,7 +57,7 @@ def run(
     wanted = None if values else steering_variables(program)
     made = generated(program, wanted=wanted, merge=merge, overlapping=overlapping(program, launch))
     with lightly():
-        ready(set(made.symbols))
+        ready()
         function = compiled(made.text, program.name).run_blocks
     layout = made.layout
     workers = 1 if alone(program, layout) else max(1, threads or os.cpu_count() or 1)

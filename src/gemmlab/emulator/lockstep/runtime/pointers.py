@@ -1,39 +1,34 @@
-"""Addresses as arrays: generated code passes plain integers, which cost nothing to compile."""
+"""Addresses as what lies there, in the functions of this folder: `words(address)[i]` is the i-th int64 from there on.
+
+Run as Python they read and write memory too, which is how tests hold compiled functions against them.
+"""
 
 from __future__ import annotations
 
+import ctypes
+from dataclasses import dataclass
 from typing import Any
 
-from numba import njit, types
-from numba.extending import intrinsic
 
-# nothing here allocates or is called from C; what Python does not call either needs no way in: less to compile
-OPTIONS: dict[str, Any] = {
-    "nogil": True,
-    "error_model": "numpy",
-    "boundscheck": False,
-    "_nrt": False,
-    "no_cfunc_wrapper": True,
-}
-open_jit: Any = njit(**OPTIONS)
-jit: Any = njit(**(OPTIONS | {"no_cpython_wrapper": True}))
+@dataclass(frozen=True)
+class Pointer:
+    """Takes an address as numbers of so many bits, which are int64 once read and are cut to size when stored."""
+
+    bits: int
+    of: Any
+
+    def __call__(self, address: int) -> Any:
+        """What lies there, by index."""
+        return ctypes.cast(address, ctypes.POINTER(self.of))
 
 
-def pointer_to(element: Any) -> Any:
-    """A function that takes an address as what lies there."""
-    of = types.CPointer(element)  # type: ignore[no-untyped-call]
-
-    @intrinsic
-    def pointer(typing_context, address):  # type: ignore[no-untyped-def]
-        def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
-            return builder.inttoptr(args[0], context.get_value_type(signature.return_type))
-
-        return of(types.int64), build
-
-    return pointer
+def jit(function: Any) -> Any:
+    """A function that others of this folder call."""
+    return function
 
 
-words = pointer_to(types.int64)
-octets = pointer_to(types.uint8)
-pairs = pointer_to(types.uint16)
-quads = pointer_to(types.uint32)
+open_jit = jit
+words = Pointer(64, ctypes.c_int64)
+octets = Pointer(8, ctypes.c_uint8)
+pairs = Pointer(16, ctypes.c_uint16)
+quads = Pointer(32, ctypes.c_uint32)

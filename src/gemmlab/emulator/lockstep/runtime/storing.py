@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from gemmlab.emulator.lockstep.runtime.marks import foreign, marked, met, met_earlier_block
 from gemmlab.emulator.lockstep.runtime.noting import RACE, SAME
 from gemmlab.emulator.lockstep.runtime.pending import written_now
@@ -41,25 +39,25 @@ log_access = EXTERNAL["log_access"]
 def bits_of(address, i, shift):  # type: ignore[no-untyped-def]
     """The bits of element i of an array, its elements of 1 << shift bytes."""
     if shift == 2:
-        return np.int64(quads(address)[i])
+        return quads(address)[i]
     if shift == 3:
         return words(address)[i]
     if shift == 1:
-        return np.int64(pairs(address)[i])
-    return np.int64(octets(address)[i])
+        return pairs(address)[i]
+    return octets(address)[i]
 
 
 @jit
 def put_bits(address, i, shift, bits):  # type: ignore[no-untyped-def]
     """Store bits as element i."""
     if shift == 2:
-        quads(address)[i] = np.uint32(bits)
+        quads(address)[i] = bits
     elif shift == 3:
         words(address)[i] = bits
     elif shift == 1:
-        pairs(address)[i] = np.uint16(bits)
+        pairs(address)[i] = bits
     else:
-        octets(address)[i] = np.uint8(bits)
+        octets(address)[i] = bits
 
 
 def shadow_store(record, mask, full):  # type: ignore[no-untyped-def]

@@ -1,17 +1,24 @@
-"""The functions that generated kernels call, by symbol; they are compiled when first needed, once on a machine.
+"""The functions that generated kernels call, by symbol; they take and give int64 alone, addresses among them.
 
-They take and give int64 alone, addresses of arrays among them, so that calling one costs little to compile.
+All are translated together when first needed, in about a second, and kept compiled in the cache folder.
 """
 
 from __future__ import annotations
 
+import hashlib
+import pickle
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 from numba import types
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
+
+from gemmlab.emulator.compiled import folder, helpers_digest, replaced
+from gemmlab.emulator.lockstep.runtime.translating import Translation
 
 
 class Function(NamedTuple):
@@ -51,36 +58,62 @@ FUNCTIONS: dict[str, Function] = {
     "votes_equal": Function("lanes", 5),
 }
 
+#: what only a second look at a race calls is Python, which compiled code calls back
+PLAIN = {name for name, function in FUNCTIONS.items() if function.home == "logs"}
+
+
+def function_of(name: str) -> Any:
+    """A function as Python."""
+    return getattr(import_module(f"gemmlab.emulator.lockstep.runtime.{FUNCTIONS[name].home}"), name)
+
 
 def signature(name: str) -> Any:
     """The type of a function: as many int64 as it takes, and one that it gives."""
     return types.int64(*(types.int64,) * FUNCTIONS[name].arity)
 
 
-EXTERNAL: dict[str, Any] = {name: types.ExternalFunction(f"gemmlab_{name}", signature(name)) for name in FUNCTIONS}
-READY: dict[str, Any] = {}  #: compiled functions, kept alive
+def symbol(name: str) -> str:
+    """What linkers know a function by."""
+    return f"gemmlab_{name}"
+
+
+EXTERNAL: dict[str, Any] = {name: types.ExternalFunction(symbol(name), signature(name)) for name in FUNCTIONS}
 
 
 @cache
-def drop_stale() -> None:
-    """Forget functions compiled before any file of this folder changed: numba looks at their own file only."""
-    here = Path(__file__).parent
-    newest = max(path.stat().st_mtime for path in here.glob("*.py"))
-    for path in (here / "__pycache__").glob("*.nb?"):
-        if path.stat().st_mtime < newest:
-            path.unlink(missing_ok=True)
+def library() -> Any:
+    """The functions compiled, or loaded compiled, with their addresses given to linkers."""
+    for name in PLAIN:
+        llvm.add_symbol(symbol(name), function_of(name).address)
+    with global_compiler_lock:
+        codegen = cpu_target.target_context.codegen()
+        of = repr((helpers_digest(), llvm.llvm_version_info, codegen.magic_tuple()))
+        path = folder() / f"helpers_{hashlib.sha256(of.encode()).hexdigest()[:20]}.bin"
+        found = None
+        with suppress(OSError, pickle.UnpicklingError, EOFError):
+            found = codegen.unserialize_library(pickle.loads(path.read_bytes()))
+        if found is None:
+            found = translated(codegen)
+            with suppress(OSError):
+                replaced(path, pickle.dumps(found.serialize_using_object_code()))
+        for name in sorted(FUNCTIONS.keys() - PLAIN):
+            llvm.add_symbol(symbol(name), found.get_pointer_to_function(symbol(name)))
+    return found
 
 
-def ready(names: set[str]) -> None:
-    """Compile these functions, or load them compiled, and give linkers their addresses."""
-    from numba import cfunc
+def translated(codegen: Any) -> Any:
+    """All functions as one library."""
+    made = codegen.create_library("gemmlab_helpers")
+    made.enable_object_caching()
+    module = made.create_ir_module("gemmlab_helpers")
+    whole = Translation(module)
+    for name in sorted(FUNCTIONS.keys() - PLAIN):
+        whole.exported(function_of(name), symbol(name))
+    made.add_ir_module(module)
+    made.finalize()
+    return made
 
-    drop_stale()
-    for name in sorted(names - READY.keys()):
-        ready(set(FUNCTIONS[name].calls))
-        module = import_module(f"gemmlab.emulator.lockstep.runtime.{FUNCTIONS[name].home}")
-        function = getattr(module, name)
-        # what only a second look at a race calls is plain Python, which costs nothing to compile
-        made = function if FUNCTIONS[name].home == "logs" else cfunc(signature(name), cache=True, error_model="numpy")
-        READY[name] = made if made is function else made(function)
-        llvm.add_symbol(f"gemmlab_{name}", READY[name].address)
+
+def ready() -> None:
+    """Let compiled code find these functions by their symbols, from now on."""
+    library()
