@@ -62,6 +62,9 @@ def output(
     summed = shares[0]
     if schedule.split_k > 1:
         parts = [convert(convert(share, held, schedule.reduce), schedule.reduce, wide) for share in shares]
+        if watch is not None and schedule.reduce != held:
+            for share, part in zip(shares, parts, strict=True):
+                watch(addition("share", (convert(share, held, wide),), formats.get(wide), part))
         summed, held = parts[0], wide
         for part in parts[1:]:
             added = fused(1.0, summed, part, wide)
@@ -69,7 +72,7 @@ def output(
             if watch is not None:
                 watch(addition("split-k", (summed, part), formats.get(wide), rounded))
             summed = rounded
-    return epilogue(convert(summed, held, wide), wide, alpha, beta, c, c_format, d_format)
+    return epilogue(convert(summed, held, wide), wide, alpha, beta, c, c_format, d_format, watch)
 
 
 def counted_from(first: int, watch: Watch | None) -> Watch | None:
@@ -79,13 +82,22 @@ def counted_from(first: int, watch: Watch | None) -> Watch | None:
     return lambda told: watch(told._replace(ks=[first + k for k in told.ks]))
 
 
-def epilogue(total: int, wide: str, alpha: float, beta: float, c: int, c_format: str, d_format: str) -> int:
+def epilogue(
+    total: int, wide: str, alpha: float, beta: float, c: int, c_format: str, d_format: str, watch: Watch | None = None
+) -> int:
     """The code of alpha * total + beta * C, rounded to D's format."""
     scaled = 0
     if beta != 0:
         scaled = fused(beta, convert(c, c_format, wide), 0, wide)
     value = total if alpha == 1 and beta == 0 else fused(alpha, total, scaled, wide)
-    return convert(value, wide, d_format)
+    result = convert(value, wide, d_format)
+    if watch is not None:
+        form = formats.get(wide)
+        if alpha != 1 or beta != 0:
+            watch(addition("alpha and beta", (total, scaled), form, value, formats.encode(alpha, wide)))
+        if d_format != wide and formats.get(d_format).kind == "float":
+            watch(addition("D", (value,), form, convert(result, d_format, wide)))
+    return result
 
 
 def integer_epilogue(total: int, alpha: float, beta: float, c: int, c_format: str, d_format: str) -> int:

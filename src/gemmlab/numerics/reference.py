@@ -324,9 +324,18 @@ ZERO = Number("finite", False, 0, 0, 0)
 ZERO_PRODUCT = (ZERO, ZERO)
 
 
-def addition(what: str, codes: Sequence[int], form: Format, result: int) -> Sum:
-    """An addition of codes outside of fused sums, rounded once to `result`, for whoever watches."""
+def addition(what: str, codes: Sequence[int], form: Format, result: int, factor: int | None = None) -> Sum:
+    """An addition of codes outside of fused sums, rounded once to `result`, for whoever watches.
+
+    `factor`, a code too, multiplies the first of them within the same rounding.
+    """
     numbers = [read(code, form) for code in codes]
+    if factor is not None:
+        by, first = read(factor, form), numbers[0]
+        kind = first.kind if by.kind == "finite" else by.kind
+        significand, negative = by.significand * first.significand, by.negative != first.negative
+        both = Number(kind, negative, significand, by.exponent + first.exponent, by.fraction + first.fraction)
+        numbers = [both, *numbers[1:]]
     terms = [Term(each.signed, None if each.zero else each.exponent, each.fraction, what) for each in numbers]
     parts = [exact(each) for each in numbers]
     scale = min((at for value, at in parts if value), default=0)
