@@ -12,7 +12,7 @@ from typing import NamedTuple
 from gemmlab import formats
 from gemmlab.formats import Format
 from gemmlab.numerics.unit import Unit, groups
-from gemmlab.numerics.values import Number, exact, pack, read, shifted
+from gemmlab.numerics.values import Number, converted, exact, pack, read, shifted
 from gemmlab.record import GemmlabError
 
 
@@ -112,10 +112,7 @@ class Step:
 
     def product(self, a: int, b: int) -> tuple[Number, Number]:
         """Both operands as numbers."""
-        return (
-            read(a, self.forms[0], self.unit.subnormal_inputs),
-            read(b, self.forms[1], self.unit.subnormal_inputs),
-        )
+        return operand(self.unit, a, self.forms[0]), operand(self.unit, b, self.forms[1])
 
     def scale(self, a: int, b: int) -> tuple[Number, Number]:
         """Both scales of a block as numbers; the sign of a float8 scale is not read."""
@@ -129,7 +126,7 @@ class Step:
     ) -> int:
         """The code of one group's products plus `c`, rounded once."""
         unit = self.unit
-        addend = read(c, self.form, unit.subnormal_inputs)
+        addend = operand(unit, c, self.form)
         chosen = [pairs[k] for k in ks]
         factors = [*chosen, *((scales[k // unit.scale_block]) for k in ks)] if unit.scaled else chosen
         special = self.special(chosen, factors, addend)
@@ -245,7 +242,7 @@ class Step:
     def added(self, x: int, y: int) -> int:
         """The code of x + y, rounded once to the accumulator's width."""
         unit = self.unit
-        a, b = read(x, self.form, unit.subnormal_inputs), read(y, self.form, unit.subnormal_inputs)
+        a, b = operand(unit, x, self.form), operand(unit, y, self.form)
         special = self.special((), (), a) if a.kind != "finite" else None
         if "nan" in (a.kind, b.kind) or (a.kind == b.kind == "inf" and a.negative != b.negative):
             return unit.nan_code
@@ -273,7 +270,7 @@ class Step:
     def floored(self, start: int, pairs: list[tuple[Number, Number]], c: int) -> int:
         """The products summed by themselves, then joined to C by cuts that round down, as CDNA3 does."""
         unit = self.unit
-        addend = read(c, self.form, unit.subnormal_inputs)
+        addend = operand(unit, c, self.form)
         special = self.special(pairs, pairs, addend)
         if special is not None:
             return special
@@ -308,7 +305,7 @@ class Step:
         return result
 
     def integers(self, start: int, a: Sequence[int], b: Sequence[int], c: int) -> int:
-        """Exact products, summed modulo 2^32."""
+        """Exact products; their sum modulo 2^32, or stopped at the ends of int32 where the unit saturates."""
         values = [read(x, self.forms[0]).signed * read(y, self.forms[1]).signed for x, y in zip(a, b, strict=True)]
         values.append(read(c, self.form).signed)
         total = sum(values)
@@ -318,6 +315,14 @@ class Step:
             terms = [Term(value, 0, 0, name) for value, name in zip(values, where, strict=True)]
             self.watch(Sum([start + k for k in range(len(a))], terms, 0, values, total, 0, result, ""))
         return result
+
+
+def operand(unit: Unit, code: int, form: Format) -> Number:
+    """An operand or addend as the unit's multipliers and adders see it."""
+    number = read(code, form, unit.subnormal_inputs)
+    if unit.read_as and form.name in (*unit.a_formats, *unit.b_formats):
+        number = converted(number, formats.get(unit.read_as))
+    return number._replace(negative=False) if number.zero and not unit.zero_sign else number
 
 
 ZERO = Number("finite", False, 0, 0, 0)

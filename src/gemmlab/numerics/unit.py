@@ -47,9 +47,12 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     scale_formats: tuple[str, ...] = ()  #: formats of block scales; empty where the unit takes none
     scale_block: int = 0  #: elements along k that share a scale
     exact_terms: int = 1  #: products summed exactly before they are scaled and aligned, under the scales' exponent
+    read_as: str = ""  #: format that operands are converted to first, exactly; empty where they are read as they are
     subnormal_inputs: bool = True  #: False: a subnormal operand or C counts as zero
+    zero_sign: bool = True  #: False: a zero operand or C, flushed or not, counts as +0
     subnormal_outputs: bool = True  #: False: a subnormal sum becomes zero
     product_overflow: bool = False  #: a product past float32's range is an infinity by itself
+    saturate: bool = False  #: of integer sums: an instruction's result stops at the range's ends instead of wrapping
     nan: str = "fixed"  #: `fixed`: every NaN result is `nan_code`; `ieee`: some NaN, payload not promised
     nan_code: int = 0  #: code of a NaN result
     negative_zero: str = "positive"  #: a zero result is +0, or signed as `ieee` says
@@ -94,7 +97,7 @@ def check(unit: Unit) -> None:
     ):
         if given not in known:
             raise unknown_name(f"value of {what}", given, known)
-    for name in (*unit.a_formats, *unit.b_formats, *unit.scale_formats):
+    for name in (*unit.a_formats, *unit.b_formats, *unit.scale_formats, *filter(None, [unit.read_as])):
         formats.get(name)
     whole = formats.get(unit.accumulate)
     integers = {formats.get(name).kind for name in (*unit.a_formats, *unit.b_formats)} == {"int"}
@@ -124,6 +127,7 @@ def check(unit: Unit) -> None:
          f"{unit.name}: scale_block = {unit.scale_block}", "it divides instruction_k, exact_terms divides it"),
         (unit.exact_terms > 1 and (not unit.scaled or unit.terms % unit.exact_terms),
          f"{unit.name}: exact_terms = {unit.exact_terms}", "of a scaled unit, and it divides terms"),
+        (unit.saturate and unit.sum != "integer", f"{unit.name}: saturate with sum = {unit.sum}", "integer sums only"),
         (not 0 <= unit.nan_code < 1 << whole.storage_bits, f"{unit.name}: nan_code = {unit.nan_code}",
          f"a code of {unit.accumulate}"),
     ):  # fmt: skip

@@ -49,6 +49,17 @@ def read(code: int, form: Format, subnormals: bool = True) -> Number:
     return Number("finite", negative, fraction | 1 << form.mantissa_bits, stored - form.bias, form.mantissa_bits)
 
 
+@lru_cache(maxsize=1 << 16)
+def converted(number: Number, form: Format) -> Number:
+    """The number as a code of another format that holds it exactly would be read: its own leading bit, its exponent."""
+    if number.kind != "finite" or number.zero:
+        return Number(number.kind, number.negative, 0, form.min_exponent, form.mantissa_bits)
+    scale = number.exponent - number.fraction
+    exponent = max(number.significand.bit_length() - 1 + scale, form.min_exponent)
+    whole = shifted(number.significand, scale - exponent + form.mantissa_bits, "rne")
+    return Number("finite", number.negative, whole, exponent, form.mantissa_bits)
+
+
 def shifted(value: int, left: int, rounding: str) -> int:
     """`value` * 2**left as a whole number; what falls below the point goes by `rounding`: rz, rne, rna or floor."""
     if left >= 0:

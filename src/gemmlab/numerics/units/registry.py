@@ -1,4 +1,4 @@
-"""Units by name: one TOML file an architecture, `[defaults]` shared by its units, or a designer's own file."""
+"""Units by name: one TOML file an architecture, or a designer's own file."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import tomllib
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from gemmlab.numerics.unit import Unit, from_toml
 from gemmlab.record import GemmlabError, unknown_name
+
+Fields = dict[str, Any]
 
 
 def unit(name: Unit | str) -> Unit:
@@ -37,27 +40,39 @@ def names() -> tuple[str, ...]:
 
 @cache
 def units() -> dict[str, Unit]:
-    """All known units by name."""
+    """All known units by name.
+
+    A unit's fields come from accumulators.toml, then from its file's `[defaults.<accumulator>]`, then from its own
+    table. `[x.y.z.float16]` is x.y.z with a float16 accumulator: it begins with what x.y.z has, but for where that
+    comes from and what it was checked on.
+    """
+    folder = resources.files(__package__)
+    shared = tomllib.loads((folder / "accumulators.toml").read_text(encoding="utf-8"))
     found: dict[str, Unit] = {}
-    files = [file for file in resources.files(__package__).iterdir() if file.name.endswith(".toml")]
+    files = [file for file in folder.iterdir() if file.name.endswith(".toml") and file.name != "accumulators.toml"]
     for file in sorted(files, key=lambda each: each.name):
         told = tomllib.loads(file.read_text(encoding="utf-8"))
         defaults = told.pop("defaults", {})
-        for family, fields in flattened(told):
-            made = msgspec.convert(defaults | fields | {"name": family}, Unit)
-            found[made.name] = made
+        complete: dict[str, Fields] = {}
+        for name, own in flattened(told):
+            parent, _, last = name.rpartition(".")
+            above = complete.get(parent, {})
+            kind = last if above else str(own.get("accumulate", "float32"))
+            begun = {field: value for field, value in above.items() if field not in ("source", "silicon")}
+            complete[name] = begun | shared[kind] | defaults.get(kind, {}) | own
+            found[name] = msgspec.convert(complete[name] | {"name": name}, Unit)
     return found
 
 
-def flattened(told: dict[str, object], prefix: str = "") -> list[tuple[str, dict[str, object]]]:
-    """(name, fields) of every table that has `a_formats`: `[hopper.mma.float16]` is named hopper.mma.float16."""
+def flattened(told: Fields, prefix: str = "") -> list[tuple[str, Fields]]:
+    """(name, own fields) of every table that has a `source`: `[hopper.mma.float16]` is named hopper.mma.float16."""
     found = []
     for key, value in told.items():
         if not isinstance(value, dict):
             continue
         name = f"{prefix}{key}"
         fields = {field: each for field, each in value.items() if not isinstance(each, dict)}
-        if "a_formats" in fields:
+        if "source" in fields:
             found.append((name, fields))
         found.extend(flattened(value, f"{name}."))
     return found
