@@ -3,6 +3,7 @@
 import msgspec
 
 from gemmlab.record.emulation import EmulationSection
+from gemmlab.record.numerics import NumericsSection
 from gemmlab.record.section import Section
 
 
@@ -199,7 +200,7 @@ class Record(Section, frozen=True, kw_only=True):
     measurement: Measurement | None = None  #: measured
     verdict: Verdict | None = None  #: checked
     systolic: None = None  #: filled by a later command
-    numerics: None = None  #: filled by a later command
+    numerics: NumericsSection | None = None  #: emulated or measured: a matrix unit
 
     def to_json(self) -> str:
         """The Record as one line of JSON with every key."""
