@@ -46,11 +46,20 @@ def mma(
 
 
 def dots(
-    unit: Unit | str, a: Any, b: Any, c: Any = None, *, a_format: str | None = None, b_format: str | None = None
+    unit: Unit | str,
+    a: Any,
+    b: Any,
+    c: Any = None,
+    *,
+    a_format: str | None = None,
+    b_format: str | None = None,
+    a_scales: Any = None,
+    b_scales: Any = None,
 ) -> npt.NDArray[Any]:
     """d[i] = sum_k a[i, k] * b[i, k] + c[i] of shapes (count, k), (count, k), (count,): single outputs of a unit.
 
-    Returns d in the accumulator's own type; raises GemmlabError as `mma` does.
+    A scaled unit takes scales of shape (count, k / block) both. Returns d in the accumulator's own type; raises
+    GemmlabError as `mma` does.
     """
     chosen = named(unit)
     left = taken(chosen, a, a_format, chosen.a_formats, "A", DEFAULT)
@@ -58,9 +67,12 @@ def dots(
     if left.codes.ndim != 2 or left.codes.shape != right.codes.shape:
         raise GemmlabError(f"a and b have shapes {left.codes.shape} and {right.codes.shape}", "(count, k) both")
     addend = accumulator(chosen, c, left.codes.shape[:1])
+    # Both are given by rows here, while `scale_pair` wants B's by columns.
+    turned = None if b_scales is None else np.swapaxes(np.asarray(b_scales), 0, -1)
+    scales = scale_pair(chosen, a_scales, turned, left, Operand(right.codes.T, right.format))
     from gemmlab.numerics import fast
 
-    return typed(fast.pairs(chosen, left, right, addend), chosen.accumulate)
+    return typed(fast.pairs(chosen, left, right, addend, scales), chosen.accumulate)
 
 
 def gemm(

@@ -29,11 +29,12 @@ def chain(unit: Unit, a: Operand, b: Operand, c: Codes, scales: Scales, threads:
     return d
 
 
-def pairs(unit: Unit, a: Operand, b: Operand, c: Codes) -> Codes:
-    """Codes (count,) of the dot products of the rows of a and b, plus c."""
+def pairs(unit: Unit, a: Operand, b: Operand, c: Codes, scales: Scales = None) -> Codes:
+    """Codes (count,) of the dot products of the rows of a and b, plus c; scales are (count, blocks), (blocks, count)."""
     d = np.empty(c.shape, code_type(formats.get(unit.accumulate)))
     for i in range(len(c)):
-        d[i] = dot(unit, a.codes[i].tolist(), b.codes[i].tolist(), int(c[i]), a.format, b.format)
+        around = scale_words(scales, i, i)
+        d[i] = dot(unit, a.codes[i].tolist(), b.codes[i].tolist(), int(c[i]), a.format, b.format, *around)
     return d
 
 
