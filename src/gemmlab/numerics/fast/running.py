@@ -30,7 +30,7 @@ def chain(unit: Unit, a: Operand, b: Operand, c: Codes, scales: Scales, threads:
 
 
 def pairs(unit: Unit, a: Operand, b: Operand, c: Codes, scales: Scales = None) -> Codes:
-    """Codes (count,) of the dot products of the rows of a and b, plus c; scales are (count, blocks), (blocks, count)."""
+    """Codes (count,) of the dot products of the rows of a and b, plus c; B's scales are (blocks, count)."""
     d = np.empty(c.shape, code_type(formats.get(unit.accumulate)))
     for i in range(len(c)):
         around = scale_words(scales, i, i)
