@@ -154,9 +154,7 @@ class NumericsSection(Section, frozen=True, kw_only=True):
     confirmed: bool | None = None  #: whether the unit that was found gave every bit of random vectors
     sweep: tuple[NumericsSweepStep, ...] = ()  #: the truncation sweep
     evidence: tuple[NumericsEvidence, ...] = ()  #: probes and their answers
-    sass: dict[str, int] = msgspec.field(
-        default_factory=dict
-    )  #: opcodes of matrix instructions in the machine code, and how many
+    sass: dict[str, int] = msgspec.field(default_factory=dict)  #: matrix opcodes of the machine code, and how many
     error: NumericsError | None = None  #: beside float64
     prediction: NumericsPrediction | None = None  #: by formula
     trace: TraceSection | None = None  #: one output term by term
