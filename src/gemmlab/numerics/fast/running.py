@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -19,14 +20,50 @@ Codes = npt.NDArray[Any]
 Scales = tuple[Operand, Operand] | None
 
 
-def chain(unit: Unit, a: Operand, b: Operand, c: Codes, scales: Scales, threads: int | None) -> Codes:
-    """Codes (m, n) of A @ B + C in the accumulator's format: instructions chained over k, C in the accumulator."""
-    d = np.empty(c.shape, code_type(formats.get(unit.accumulate)))
-    for i, j in np.ndindex(*c.shape):
-        around = scale_words(scales, i, j)
+#: multiply-adds below which compiled code would answer later than the plain reference does
+SMALL = 20_000
+
+
+def chain(
+    unit: Unit, a: Operand, b: Operand, c: Codes, scales: Scales, threads: int | None, path: str | None = None
+) -> Codes:
+    """Codes (m, n) of A @ B + C in the accumulator's format: instructions chained over k, C in the accumulator.
+
+    `path` takes one way of computing that `paths` lists instead of the fastest.
+    """
+    if a.codes.shape[1] == 0 or c.size == 0:
+        return c.copy()
+    if path is None:
+        small = c.size * a.codes.shape[1] < SMALL
+        path = "plain" if small else paths(unit, a.format, b.format, scales[0].format if scales else "")[0]
+    if path == "plain":
+        return plainly(unit, a, b, c, scales, np.ndindex(*c.shape)).reshape(c.shape)
+    from gemmlab.numerics.fast import plan, portable
+
+    chosen = plan.aligned_plan(unit, a.format, b.format, scales[0].format if scales else "")
+    assert chosen is not None
+    left, right = portable.sides(unit, a, b, scales)
+    slow = lambda i, j: plainly(unit, a, b, c, scales, zip(i, j, strict=True))  # noqa: E731
+    return portable.multiplied(unit, chosen, left, right, c, threads, slow)
+
+
+def paths(unit: Unit, a_format: str, b_format: str, scale_format: str = "") -> list[str]:
+    """The ways this machine can compute the unit, fastest first; `plain` is always the last."""
+    from gemmlab.numerics.fast import plan
+
+    found = []
+    if plan.aligned_plan(unit, a_format, b_format, scale_format) is not None:
+        found.append("portable")
+    return [*found, "plain"]
+
+
+def plainly(unit: Unit, a: Operand, b: Operand, c: Codes, scales: Scales, where: Iterable[tuple[int, int]]) -> Codes:
+    """Codes of the outputs at `where` by the plain reference."""
+    made = []
+    for i, j in where:
         row, column = a.codes[i].tolist(), b.codes[:, j].tolist()
-        d[i, j] = dot(unit, row, column, int(c[i, j]), a.format, b.format, *around)
-    return d
+        made.append(dot(unit, row, column, int(c[i, j]), a.format, b.format, *scale_words(scales, i, j)))
+    return np.array(made, c.dtype)
 
 
 def pairs(unit: Unit, a: Operand, b: Operand, c: Codes, scales: Scales = None) -> Codes:

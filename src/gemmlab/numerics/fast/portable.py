@@ -1,0 +1,108 @@
+"""Whole matrices through the aligned kernels: packing, threads, and the special values behind them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gemmlab import formats
+from gemmlab.numerics.fast import packing, specials
+from gemmlab.numerics.fast.aligned import LANES, columns
+from gemmlab.numerics.fast.plan import Plan, order_of
+from gemmlab.numerics.fast.split import NOTHING, Parts, parts
+from gemmlab.numerics.operands import Operand
+from gemmlab.numerics.unit import Unit
+from gemmlab.units import ceil_div
+
+Codes = npt.NDArray[Any]
+Scales = tuple[Operand, Operand] | None
+Slow = Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], Codes]
+
+
+def sides(unit: Unit, a: Operand, b: Operand, scales: Scales) -> tuple[Parts, Parts]:
+    """Both operands apart; scales are multiplied into their elements where these are summed one by one."""
+    left, right = parts(a, unit.subnormal_inputs), parts(b, unit.subnormal_inputs)
+    if scales is None:
+        return left, right
+    return scaled(left, scales[0], 1, unit.scale_block), scaled(right, scales[1], 0, unit.scale_block)
+
+
+def scaled(elements: Parts, scales: Operand, axis: int, block: int) -> Parts:
+    """Elements times the scale of their block along `axis`, each by itself in the tables."""
+    form = formats.get(scales.format)
+    mask = (1 << (form.bits - form.signed)) - 1
+    around = parts(Operand(scales.codes & scales.codes.dtype.type(mask), scales.format), True)
+    index = np.repeat(around.index, block, axis=axis)[: elements.index.shape[0], : elements.index.shape[1]].reshape(-1)
+    own = elements.index.reshape(-1)
+    significands = elements.significands[own] * around.significands[index]
+    exponents = elements.exponents[own] + around.exponents[index]
+    exponents[significands == 0] = NOTHING
+    # Only a NaN among scales is special, and a zero scale is no zero operand: 0 * Inf is about elements.
+    classes = elements.classes[own] | around.classes[index] & specials.NAN
+    shape = elements.index.shape
+    return Parts(np.arange(own.size, dtype=np.uint32).reshape(shape), exponents, significands, classes)
+
+
+def multiplied(unit: Unit, plan: Plan, a: Parts, b: Parts, c: Codes, threads: int | None, slow: Slow) -> Codes:
+    """Codes (m, n) of a chain; `slow` gives the codes at indices (i, j) that only a step by step walk can tell."""
+    rows, across = c.shape
+    order = order_of(unit, a.index.shape[1])
+    lane = np.int32 if plan.narrow else np.int64
+    wide = ceil_div(across, LANES)
+    ea, ma = np.empty((rows, len(order)), np.int32), np.empty((rows, len(order)), lane)
+    eb, mb = np.empty((wide, len(order), LANES), np.int32), np.empty((wide, len(order), LANES), lane)
+    packing.rows(a.index, a.exponents, a.significands, order, ea, ma)
+    packing.blocks(b.index, b.exponents, b.significands, order, eb, mb)
+    groups = len(order) // plan.walk.terms
+    za, zb = np.zeros((rows, groups), np.uint8), np.zeros((wide, groups, LANES), np.uint8)
+    if plan.walk.zeros_count:
+        za[:] = (ma == 0).reshape(rows, groups, -1).any(axis=2)
+        zb[:] = (mb == 0).reshape(wide, groups, -1, LANES).any(axis=2)
+    run = np.zeros((rows, wide * LANES), np.int64)
+    run[:, :across] = c
+    blocks = run.reshape(rows, wide, LANES)
+
+    def task(first: int, last: int, left: int, right: int) -> None:
+        columns(
+            left, right, ea[first:last], ma[first:last], za[first:last], eb, mb, zb, blocks[first:last],
+            plan.walk, plan.to,
+        )  # fmt: skip
+
+    spread(task, rows, wide, threads)
+    return with_specials(plan.to, a, b, c, np.ascontiguousarray(run[:, :across]), slow)
+
+
+def with_specials(to: Any, a: Parts, b: Parts, c: Codes, d: npt.NDArray[np.int64], slow: Slow) -> Codes:
+    """The codes `d` with NaN and infinities of the operands in them, in C's type."""
+    masks = specials.masks(a, b)
+    if masks is not None:
+        todo = np.zeros(d.shape, np.uint8)
+        specials.settle(*masks[0], *masks[1], c.astype(np.int64), d, todo, to)
+        i, j = np.nonzero(todo)
+        if len(i):
+            d[i, j] = slow(i, j).astype(np.int64)
+    return d.astype(c.dtype)
+
+
+def spread(task: Callable[[int, int, int, int], None], rows: int, wide: int, threads: int | None) -> None:
+    """Run `task` on rectangles of rows and blocks of columns that cover all, on so many threads; None: all cores."""
+    workers = threads or os.cpu_count() or 1
+    if workers == 1 or rows * wide < 8:
+        return task(0, rows, 0, wide)
+    from concurrent.futures import ThreadPoolExecutor
+
+    down = min(rows, max(1, 4 * workers // wide))
+    across = min(wide, ceil_div(4 * workers, down))
+    with ThreadPoolExecutor(workers) as pool:
+        waits = [
+            pool.submit(task, rows * r // down, rows * (r + 1) // down, wide * s // across, wide * (s + 1) // across)
+            for s in range(across)
+            for r in range(down)
+        ]
+        for wait in waits:
+            wait.result()
+    return None
