@@ -156,7 +156,7 @@ def aliases(nodes: Sequence[Node], block: Block) -> Iterator[Fault]:
     for here in by_cell(dynamic).values():
         for first, second in combinations({(a.array.name, a.node): a for a in reversed(here)}.values(), 2):
             later, earlier = first, second
-            if first.array.name != second.array.name and {first.kind, second.kind} != {"load"}:
+            if first.array.declared != second.array.declared and {first.kind, second.kind} != {"load"}:
                 yield Fault(
                     ALIASED,
                     later.array.name,

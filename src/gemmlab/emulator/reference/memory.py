@@ -30,6 +30,12 @@ class Array:
     storage: Storage
     offset: int = 0
     prefix: tuple[int, ...] = ()  #: indices already given, of a row such as a[i]
+    whole: str = ""  #: name of the array that this is a slice of, empty where it is none
+
+    @property
+    def declared(self) -> str:
+        """The name of the array as it was declared."""
+        return self.whole or self.name
 
     @property
     def shape(self) -> tuple[Any, ...]:
@@ -68,7 +74,8 @@ class Array:
         """Elements from start to before stop of an array of one axis, as Python slices; named so, or by the cut."""
         first, last, _ = slice(start, stop).indices(len(self.values))
         values = self.values[first : max(first, last)]
-        return Array(name or f"{self.name}[{cut}]", values, self.storage, self.offset + first * self.values.strides[0])
+        offset = self.offset + first * self.values.strides[0]
+        return Array(name or f"{self.name}[{cut}]", values, self.storage, offset, whole=self.declared)
 
 
 def root(array: Any) -> Any:
