@@ -114,12 +114,20 @@ def asked_of(kernel: str, given: dict[str, Any]) -> Asked:
         block=given.get("block"),
         grid=given.get("grid"),
         given=tuple(experiment.Given.read(word) for word in given.get("arg", ())),
-        outputs=tuple(name.strip() for name in given.get("outputs", "").split(",") if name.strip()),
+        outputs=outputs_of(given["outputs"]) if "outputs" in given else (),
         seed=given.get("seed", 0),
         chip=given.get("chip"),
         values="no_values" not in given,
         options=options | {"prove": "no_proof" not in given} | ({"trace": (0, 0, 0)} if "trace" in given else {}),
     )
+
+
+def outputs_of(text: str) -> tuple[str, ...]:
+    """The arrays that --outputs names; raises GemmlabError where there is none between two commas."""
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(names):
+        raise GemmlabError(f"--outputs `{text}` lacks a name", "names of parameters with commas between, as --outputs c")
+    return names
 
 
 def deliver(record: Record, emulation: Emulation, given: dict[str, Any]) -> None:

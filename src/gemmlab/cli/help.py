@@ -23,6 +23,16 @@ def overview(about: str, verbs: Iterable[tuple[str, str]]) -> str:
     return "\n".join([*lines, *canvas.wrap(f"For example: {EXAMPLE}", hang=2)])
 
 
+def inner_overview(usage: str, about: str, verbs: Iterable[tuple[str, str]], example: str) -> str:
+    """The parts of a verb that has several, one a line."""
+    canvas = canvas_here()
+    lines = [f"{usage} PART ...", "", *canvas.wrap(about), ""]
+    for name, text in verbs:
+        lines += entry(name, text, canvas)
+    lines += ["", *canvas.wrap(f"`{usage} PART --help` tells the flags of a part.")]
+    return "\n".join([*lines, *canvas.wrap(f"For example: {example}", hang=2)])
+
+
 def of_verb(usage: str, about: str, source: tuple[str, str], sections: Iterable[Section], example: str) -> str:
     """A verb's words and flags."""
     canvas = canvas_here()

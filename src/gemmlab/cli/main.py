@@ -32,6 +32,10 @@ VERBS = {
         "gemmlab.cli.emulate",
         "Run a GPU kernel on the CPU: every access counted, races and other faults named, its result checked.",
     ),
+    "numerics": Verb(
+        "gemmlab.cli.numerics",
+        "What a matrix unit's accumulator does to the bits: emulated, traced term by term, predicted, revealed.",
+    ),
     "chips": Verb(
         "gemmlab.cli.chips", "What is known of each chip, from which source, and whether it agrees with itself."
     ),
@@ -83,7 +87,7 @@ def run(words: list[str]) -> int:
     if name not in VERBS:
         raise unknown_name("flag" if name.startswith("-") else "verb", name, [*VERBS, "--help", "--version"])
     module = import_module(VERBS[name].module)
-    if "--help" in rest or "-h" in rest:
+    if ("--help" in rest or "-h" in rest) and not hasattr(module, "VERBS"):  # one with verbs of its own helps itself
         print(module.help_text(VERBS[name].about))
         return 0
     return int(module.run(rest))

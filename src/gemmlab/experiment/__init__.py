@@ -8,14 +8,17 @@ from gemmlab.model.suited import on_chip
 if TYPE_CHECKING:
     from gemmlab.experiment.arguments import Given
     from gemmlab.experiment.emulating import Asked, emulate_gemm, emulate_kernel
+    from gemmlab.experiment.multiplying import Multiplication, multiplied
     from gemmlab.experiment.named_kernels import named_kernel
 
 __all__ = [
     "Asked",
     "Given",
+    "Multiplication",
     "emulate_gemm",
     "emulate_kernel",
     "explain",
+    "multiplied",
     "named_kernel",
     "on_chip",
     "require",
@@ -24,8 +27,10 @@ __all__ = [
 LATER = {
     "Asked": "emulating",
     "Given": "arguments",
+    "Multiplication": "multiplying",
     "emulate_gemm": "emulating",
     "emulate_kernel": "emulating",
+    "multiplied": "multiplying",
     "named_kernel": "named_kernels",
 }
 

@@ -127,14 +127,16 @@ class NumericsError(Section, frozen=True, kw_only=True):
 class NumericsPrediction(Section, frozen=True, kw_only=True):
     """Predicted: what the unit and the schedule do to a sum of this length, from a formula and not from a run."""
 
-    error_bound: float | None = None  #: no output is further off, over |A||B|
-    relative_error: float | None = None  #: expected |D - reference| over |reference|
-    bias: float | None = None  #: expected signed error over |reference|
-    stagnation: float | None = None  #: magnitude at which a running sum of such terms gets stuck
-    stagnation_k: int | None = None  #: products after which that happens
-    promote: int | None = None  #: largest promotion interval that meets the tolerance
-    tolerance: float | None = None  #: relative error that was asked for
-    notes: tuple[str, ...] = ()  #: what else is to be said
+    max_bound: float | None  #: no output is further off than this; null where the accumulator may overflow
+    relative_bound: float | None  #: Frobenius norm of all outputs' bounds over that of the exact sums
+    relative_error: float | None  #: expected Frobenius norm of the error over that of the exact sums
+    relative_bias: float | None  #: expected signed error over the sums' magnitudes; negative: toward zero
+    stuck_value: float | None  #: running sum from which no product here changes it; null where there is none
+    stuck_from_k: int | None  #: k from which half of the outputs take in nothing more; null: never
+    overflow_from_k: int | None  #: k at which a sum leaves the accumulator's range; null: never
+    outputs_sampled: int  #: outputs that the expected figures come from
+    tolerance: float | None = None  #: expected relative error that was asked for
+    promote: int | None = None  #: largest promotion interval that meets the tolerance; null where none does
 
 
 class NumericsSection(Section, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gemmlab.report.chips import chip_table, chip_text
     from gemmlab.report.files import destination, write_file
+    from gemmlab.report.numerics_units import unit_table, unit_text
     from gemmlab.report.page import html
     from gemmlab.report.plots import ladder_svg, plot_svg, roofline_svg, tile_svg, waterfall_svg
     from gemmlab.report.spreadsheet import csv_rows
@@ -24,6 +25,8 @@ __all__ = [
     "sweep_table",
     "terminal",
     "tile_svg",
+    "unit_table",
+    "unit_text",
     "waterfall_svg",
     "write_file",
 ]
@@ -31,6 +34,7 @@ __all__ = [
 HOMES = {
     "chips": ("chip_table", "chip_text"),
     "files": ("destination", "write_file"),
+    "numerics_units": ("unit_table", "unit_text"),
     "page": ("html",),
     "plots": ("ladder_svg", "plot_svg", "roofline_svg", "tile_svg", "waterfall_svg"),
     "spreadsheet": ("csv_rows",),

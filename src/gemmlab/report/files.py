@@ -7,14 +7,14 @@ from pathlib import Path
 from gemmlab.record import GemmlabError
 
 
-def write_file(path: str | os.PathLike[str], text: str) -> None:
-    """Write text as UTF-8; a reader sees the old file or the whole new one, and an error leaves the old one.
+def write_file(path: str | os.PathLike[str], text: str | bytes) -> None:
+    """Write text as UTF-8, or bytes; a reader sees the old file or the whole new one, an error leaves the old one.
 
     Raises GemmlabError where the folder does not exist, the path is a folder, or the system refuses.
     """
     given = os.fspath(path)
     target = destination(path)
-    content = text.encode("utf-8", "replace")
+    content = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
     try:
         if target.exists() and not target.is_file():
             target.write_bytes(content)  # a pipe or a device cannot be replaced

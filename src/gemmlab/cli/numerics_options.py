@@ -1,0 +1,112 @@
+"""The flags of `numerics`, by part and by what they are about."""
+
+from __future__ import annotations
+
+from gemmlab.cli.options import JSON, WIDTH
+from gemmlab.cli.parse import Flag, Section
+from gemmlab.cli.quantities import size
+from gemmlab.problem.columns import number, real
+from gemmlab.record import GemmlabError
+
+
+def place(text: str) -> tuple[int, int]:
+    """Row and column of an output from `3,5`; raises GemmlabError."""
+    parts = text.split(",")
+    if len(parts) != 2:
+        raise GemmlabError(f"`{text}` is no output", "ROW,COLUMN, counted from 0: 3,5")
+    row, column = (number(part) for part in parts)
+    return row, column
+
+
+def triple(text: str) -> tuple[int, int, int]:
+    """Three sizes from `128x64x64`; raises GemmlabError."""
+    parts = text.lower().split("x")
+    if len(parts) != 3:
+        raise GemmlabError(f"`{text}` is not M x N x K", "for example 128x128x64")
+    m, n, k = (size(part) for part in parts)
+    return m, n, k
+
+
+UNIT = Flag("unit", "A unit that `gemmlab numerics units` lists, or one's own file.", "NAME|FILE.toml")
+HTML = Flag("html", "Write a page that needs nothing else.", "FILE")
+
+UNITS = (
+    Section(
+        "Flags",
+        (
+            Flag("toml", "Print the unit as a file that --unit takes: change what your own unit does otherwise."),
+            Flag("json", "Print one Record a line, with the unit's fields under one more key."),
+            WIDTH,
+        ),
+    ),
+)
+
+OPERANDS = Section(
+    "Operands",
+    (
+        Flag("c", "Added to the product: beta times it after the sums, beta 1 unless named.", "FILE"),
+        Flag(
+            "a_format", "What A's numbers are; needed for raw bytes, which is what numpy.save keeps of float8.", "NAME"
+        ),
+        Flag("b_format", "The same of B; default A's where the unit takes it.", "NAME"),
+        Flag("c_format", "The same of C.", "NAME"),
+        Flag("a_scales", "Block scales of A, (m, blocks of k), for a unit that takes them.", "FILE"),
+        Flag("b_scales", "Block scales of B, (blocks of k, n).", "FILE"),
+        Flag("layout", "nn (default), nt, tn or tt: A's letter, then B's; t is stored transposed.", "LAYOUT"),
+        Flag("round", "Round the numbers in the files to the unit's formats first; else others are refused."),
+        Flag("content", "With M N K: normal (default), uniform in [0, 1), or ones.", "NAME"),
+        Flag("seed", "With M N K: where random values start; default 0.", "N", number),
+    ),
+)
+
+SCHEDULE = Section(
+    "The schedule",
+    (
+        UNIT,
+        Flag(
+            "promote", "Add the accumulator to a float32 sum outside the unit every K of k, and clear it.", "K", number
+        ),
+        Flag("split_k", "Programs that share k.", "N", size),
+        Flag("block_k", "A program's share of k is a multiple of this; default one instruction.", "K", number),
+        Flag(
+            "reduce", "Format that the shares of split-k are stored in: float32 (default), float16, bfloat16.", "NAME"
+        ),
+        Flag("reduce_sum", "Format of the sum of the shares; default float32.", "NAME"),
+        Flag("instruction_k", "Products of one instruction; default the unit's own.", "K", number),
+        Flag("tfloat32", "How float32 becomes tfloat32: rz (default, what hardware does), rna or rne.", "NAME"),
+        Flag("alpha", "Factor of A times B; default 1.", "X", real),
+        Flag("beta", "Factor of C; default 0, or 1 with --c.", "X", real),
+        Flag("d_format", "Format of the result D; default the accumulator's.", "NAME"),
+        Flag(
+            "in_accumulator", "C starts in the accumulator, as in one instruction D = A B + C, and nothing comes after."
+        ),
+        Flag("threads", "CPU threads; default all.", "N", size),
+    ),
+)
+
+ASKED = Section(
+    "What is asked beyond the error",
+    (
+        Flag(
+            "trace",
+            "Explain one output term by term: exponents, shifts, bits lost, sums, roundings.",
+            "ROW,COLUMN",
+            place,
+        ),
+        Flag("predict", "Also predict error, bias, and where the accumulator gets stuck, from a formula."),
+        Flag("tolerance", "Also predict the longest promotion interval with at most that relative error.", "X", real),
+        Flag("out", "Write D.", "FILE.npy"),
+    ),
+)
+
+GEMM_OUTPUT = Section(
+    "The report; without any of these, text",
+    (
+        JSON,
+        Flag("plot", "Draw the trace as SVG: bits as cells, aligned by exponent.", "FILE.svg"),
+        HTML,
+        WIDTH,
+    ),
+)
+
+GEMM = (OPERANDS, SCHEDULE, ASKED, GEMM_OUTPUT)
