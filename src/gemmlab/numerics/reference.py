@@ -92,8 +92,14 @@ class Step:
             return self.integers(start, a, b, c)
         pairs = [self.product(a[k], b[k]) if k < len(a) else ZERO_PRODUCT for k in range(unit.k)]
         scales = [self.scale(x, y) for x, y in zip(a_scales, b_scales, strict=True)]
+        if unit.scaled:
+            scales += [ZERO_PRODUCT] * (unit.k // unit.scale_block - len(scales))
+        if not unit.zero_sign and operand(unit, c, self.form).zero:
+            c = 0
         if unit.c == "floor":
-            return self.floored(start, pairs, c)
+            for joined in [self.groups] if unit.order == "parity" else [[ks] for ks in self.groups]:
+                c = self.floored(start, joined, pairs, c)
+            return c
         lanes = [self.groups]
         if unit.order == "parity":
             half = len(self.groups) // 2
@@ -129,13 +135,14 @@ class Step:
         addend = operand(unit, c, self.form)
         chosen = [pairs[k] for k in ks]
         factors = [*chosen, *((scales[k // unit.scale_block]) for k in ks)] if unit.scaled else chosen
-        special = self.special(chosen, factors, addend)
+        special = self.special(chosen, factors, addend) if unit.sum != "pairs" else None
         terms: list[Term] = []
         if special is not None:
             total, scale, largest, kept, result = 0, 0, 0, [], special
         elif unit.sum == "pairs":
             terms = [self.term(k, *pairs[k]) for k in ks]
-            result, total, scale, largest, kept = self.paired(terms, c), 0, 0, 0, []
+            result, total, scale, largest, kept = self.paired(chosen, c), 0, 0, 0, []
+            special = result if read(result, self.form).kind != "finite" else None
         else:
             terms = self.terms(ks, pairs, scales)
             terms.append(self.addend(addend))
@@ -189,7 +196,9 @@ class Step:
     def add(self, terms: list[Term]) -> tuple[int, list[int], int, int]:
         """(largest exponent, what is kept of each, their sum, exponent of its unit)."""
         unit = self.unit
-        largest = max((t.exponent for t in terms if t.exponent is not None), default=0)
+        largest = max(
+            (t.exponent for t in terms if t.exponent is not None), default=NOTHING if unit.c == "floor" else 0
+        )
         if unit.sum == "exact":
             scale = min(((t.exponent or 0) - t.fraction for t in terms if t.value), default=0)
             kept = [t.value << ((t.exponent or 0) - t.fraction - scale) if t.value else 0 for t in terms]
@@ -242,11 +251,10 @@ class Step:
     def added(self, x: int, y: int) -> int:
         """The code of x + y, rounded once to the accumulator's width."""
         unit = self.unit
-        a, b = operand(unit, x, self.form), operand(unit, y, self.form)
-        special = self.special((), (), a) if a.kind != "finite" else None
+        a, b = read(x, self.form, unit.subnormal_inputs), read(y, self.form, unit.subnormal_inputs)
         if "nan" in (a.kind, b.kind) or (a.kind == b.kind == "inf" and a.negative != b.negative):
             return unit.nan_code
-        if special is not None or b.kind == "inf":
+        if "inf" in (a.kind, b.kind):
             return self.infinity(a.negative if a.kind == "inf" else b.negative)
         (p, low), (q, other) = exact(a), exact(b)
         scale = min(low, other)
@@ -256,26 +264,36 @@ class Step:
             return 1 << (self.form.bits - 1)
         return result
 
-    def paired(self, terms: list[Term], c: int) -> int:
+    def multiplied(self, a: Number, b: Number) -> int:
+        """The code of one product, rounded by itself."""
+        unit, negative = self.unit, a.negative != b.negative
+        kinds = {a.kind, b.kind}
+        if "nan" in kinds or ("inf" in kinds and (a.zero or b.zero)):
+            return unit.nan_code
+        if "inf" in kinds:
+            return self.infinity(negative)
+        value, scale = a.signed * b.signed, a.exponent - a.fraction + b.exponent - b.fraction
+        if value == 0:
+            return (negative and unit.negative_zero == "ieee") << (self.form.bits - 1)
+        return pack(value, scale, self.form, unit.width, unit.rounding, unit.subnormal_outputs)
+
+    def paired(self, pairs: Sequence[tuple[Number, Number]], c: int) -> int:
         """Products rounded by themselves, added two by two, then to `c`."""
-        unit = self.unit
-        codes = [
-            pack(t.value, (t.exponent or 0) - t.fraction, self.form, unit.width, unit.rounding, unit.subnormal_outputs)
-            for t in terms
-        ]
+        codes = [self.multiplied(a, b) for a, b in pairs]
         while len(codes) > 1:
             codes = [self.plus(x, y, "pair") for x, y in zip(codes[::2], codes[1::2], strict=True)]
         return self.plus(c, codes[0], "pair and C")
 
-    def floored(self, start: int, pairs: list[tuple[Number, Number]], c: int) -> int:
+    def floored(self, start: int, joined: list[list[int]], pairs: list[tuple[Number, Number]], c: int) -> int:
         """The products summed by themselves, then joined to C by cuts that round down, as CDNA3 does."""
         unit = self.unit
         addend = operand(unit, c, self.form)
-        special = self.special(pairs, pairs, addend)
+        chosen = [pairs[k] for ks in joined for k in ks]
+        special = self.special(chosen, chosen, addend)
         if special is not None:
             return special
-        largest, total = -999, 0
-        for ks in self.groups:
+        largest, total = NOTHING, 0
+        for ks in joined:
             terms = [self.term(k, *pairs[k]) for k in ks]
             top, left, part, _ = self.add(terms)
             new = max(largest, top)
@@ -285,12 +303,12 @@ class Step:
                 here = [start + k for k in ks]
                 self.watch(Sum(here, terms, top, left, part, top - unit.align_bits, None, "", "products alone"))
         exponent = max(largest, addend.exponent)
-        joined = shifted(total, largest - unit.align_bits - exponent + unit.join_bits + 1, "floor")
+        dot = shifted(total, largest - unit.align_bits - exponent + unit.join_bits + 1, "floor")
         kept = shifted(addend.signed, addend.exponent - addend.fraction - exponent + unit.align_bits, "floor")
         if unit.order == "parity" and addend.exponent < exponent - unit.align_bits - 1:
             kept = 0
         kept <<= unit.join_bits + 1 - unit.align_bits
-        value = sum_of_both = joined + kept
+        value = sum_of_both = dot + kept
         scale = unit_exponent = exponent - unit.join_bits - 1
         if value:
             top = max(abs(value).bit_length() - 1 + scale, self.form.min_exponent)
@@ -299,9 +317,7 @@ class Step:
         result = pack(value, scale, self.form, unit.width, unit.rounding, unit.subnormal_outputs)
         if self.watch is not None:
             both = [Term(total, largest, unit.align_bits, "products"), self.addend(addend)]
-            self.watch(
-                Sum([], both, exponent, [joined, kept], sum_of_both, unit_exponent, result, "", "products and C")
-            )
+            self.watch(Sum([], both, exponent, [dot, kept], sum_of_both, unit_exponent, result, "", "products and C"))
         return result
 
     def integers(self, start: int, a: Sequence[int], b: Sequence[int], c: int) -> int:
@@ -309,6 +325,8 @@ class Step:
         values = [read(x, self.forms[0]).signed * read(y, self.forms[1]).signed for x, y in zip(a, b, strict=True)]
         values.append(read(c, self.form).signed)
         total = sum(values)
+        if self.unit.saturate:
+            total = max(-(1 << (self.form.bits - 1)), min(total, self.form.max_magnitude))
         result = total % (1 << self.form.bits)
         if self.watch is not None:
             where = [*map(str, range(len(a))), "c"]
@@ -325,6 +343,7 @@ def operand(unit: Unit, code: int, form: Format) -> Number:
     return number._replace(negative=False) if number.zero and not unit.zero_sign else number
 
 
+NOTHING = -999  # exponent of a sum in which no product counts: below all others
 ZERO = Number("finite", False, 0, 0, 0)
 ZERO_PRODUCT = (ZERO, ZERO)
 
