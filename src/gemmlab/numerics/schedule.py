@@ -65,11 +65,11 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     def chains(self, k: int, unit: Unit) -> list[list[tuple[int, int]]]:
         """Of each share, the ranges of k that one chain of instructions runs over."""
-        return [
-            [(at, min(at + (self.promote or stop), stop)) for at in range(first, stop, self.promote or stop)]
-            or [(0, 0)]
-            for first, stop in self.shares(k, unit)
-        ]
+        found = []
+        for first, stop in self.shares(k, unit):
+            step = self.promote or max(stop - first, 1)
+            found.append([(at, min(at + step, stop)) for at in range(first, stop, step)] or [(0, 0)])
+        return found
 
     def check(self, unit: Unit, alpha: float, beta: float, d_format: str) -> None:
         """Raise GemmlabError for what an accumulator of this kind cannot do."""
