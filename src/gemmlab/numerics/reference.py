@@ -137,11 +137,12 @@ class Step:
         factors = [*chosen, *((scales[k // unit.scale_block]) for k in ks)] if unit.scaled else chosen
         special = self.special(chosen, factors, addend) if unit.sum != "pairs" else None
         terms: list[Term] = []
+        kept: list[int] = []
         if special is not None:
-            total, scale, largest, kept, result = 0, 0, 0, [], special
+            total, scale, largest, result = 0, 0, 0, special
         elif unit.sum == "pairs":
             terms = [self.term(k, *pairs[k]) for k in ks]
-            result, total, scale, largest, kept = self.paired(chosen, c), 0, 0, 0, []
+            result, total, scale, largest = self.paired(chosen, c), 0, 0, 0
             special = result if read(result, self.form).kind != "finite" else None
         else:
             terms = self.terms(ks, pairs, scales)
