@@ -10,6 +10,7 @@ PUBLIC = {
     "Predicted": "predicting",
     "Schedule": "schedule",
     "Unit": "unit",
+    "Verified": "verify",
     "dots": "multiply",
     "gemm": "multiply",
     "mma": "multiply",
@@ -21,6 +22,7 @@ PUBLIC = {
     "truncation_sweep": "truncation",
     "unit": "units",
     "unit_names": "units",
+    "verify": "verify",
 }
 
 __all__ = [*PUBLIC]  # noqa: PLE0604 - the table above is the one list
