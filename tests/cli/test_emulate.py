@@ -229,6 +229,13 @@ def test_elements_of_outputs_must_be_written(emulate):
     assert (fault.kind, fault.array, fault.index, fault.count) == ("unwritten_output", "x", (32,), 8)
 
 
+@pytest.mark.parametrize("outputs", [",", "x,", "x,,n"])
+def test_outputs_without_a_name(emulate, outputs):
+    result = emulate(f"kernels.py:scale --grid 1 --block 32 --arg float32[40] --arg 1.0 --arg 40 --outputs {outputs}")
+    assert result.status == 2
+    assert f"--outputs `{outputs}` lacks a name" in result.err
+
+
 def test_dynamic_shared_memory(emulate):
     result = emulate("kernels.py:dynamic --grid 1 --block 32 --arg float32[32] --dynamic-shared 128 --json")
     assert result.status == 0, result.err

@@ -126,7 +126,9 @@ def outputs_of(text: str) -> tuple[str, ...]:
     """The arrays that --outputs names; raises GemmlabError where there is none between two commas."""
     names = tuple(name.strip() for name in text.split(","))
     if not all(names):
-        raise GemmlabError(f"--outputs `{text}` lacks a name", "names of parameters with commas between, as --outputs c")
+        raise GemmlabError(
+            f"--outputs `{text}` lacks a name", "names of parameters with commas between, as --outputs c"
+        )
     return names
 
 

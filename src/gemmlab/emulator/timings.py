@@ -100,7 +100,7 @@ class Timings:
 
     def told(self, tries: list[Try]) -> tuple[ScheduleSection, ...]:
         """Tries as a Record has them; the worst is the witness where it does harm."""
-        worst = max(tries, key=lambda each: (each.wrong_elements, each.max_error))
+        worst = max(tries, key=lambda each: each.wrong_elements)  # of equally many the first, which is the plainest
         harmful = worst.wrong_elements > 0
         self.witness = worst.schedule if harmful or len(tries) == 1 else None
         return tuple(

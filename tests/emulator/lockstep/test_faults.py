@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numba import cuda, float32, int32
 
+from emulator.reference import faulty
 from gemmlab.emulator import tallies as t
 from gemmlab.emulator.launch import launch_of
 from gemmlab.emulator.lockstep import replay, running
@@ -294,3 +295,16 @@ def test_a_second_look_is_bounded_and_says_so(monkeypatch):
     found = faults(several_lines, 3, 4, 1, np.zeros(8, np.int32))
     assert {f.kind for f in found} >= {t.SHARED_RACE}
     assert {f.detail for f in found} == {"pairs of lines are those of 0 of 3 blocks that race and of 5 elements"}
+
+
+def test_a_read_of_what_nobody_wrote_counts_once_an_element():
+    out = np.zeros(4)
+    counts = [
+        sorted((f.kind, f.array, f.count) for f in some if f.kind == t.UNINITIALISED)
+        for some in (
+            faults(faulty.aliased, 1, 4, out, True, dynamic_shared_bytes=64),
+            run_reference(faulty.aliased, 1, 4, out, True, dynamic_shared_bytes=64).faults,
+            faults(faulty.aliased, 1, 1, out, True, dynamic_shared_bytes=64),
+        )
+    ]
+    assert counts == [[], [], [(t.UNINITIALISED, "b", 1)]]

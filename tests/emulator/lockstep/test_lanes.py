@@ -5,6 +5,7 @@ import pytest
 from numba import cuda, int32
 
 from emulator.lockstep.compared import both, faults
+from gemmlab.emulator.tallies import DIVERGENCE
 
 
 @cuda.jit
@@ -38,3 +39,25 @@ def test_lanes_that_meet_in_parts(which, races):
     found, expected = ({fault for fault in faults(some) if "race" in fault[0]} for some in (one, other))
     assert found == expected
     assert bool(found) == races
+
+
+@cuda.jit
+def members(which, out):
+    t = cuda.threadIdx.x
+    if which == 0:
+        out[t] = cuda.shfl_sync(0xFFFFFFFF, t, 0)
+    elif which == 1:  # lanes that name each other's halves
+        out[t] = cuda.shfl_sync(0xFFFFFFFF if t < 8 else 0xFFFF00, t, 0)
+    elif which == 2:  # somebody who is not named
+        out[t] = cuda.shfl_sync(0xFE, t, 1)
+    elif t < 8:  # somebody who is named is elsewhere
+        out[t] = cuda.shfl_sync(0x1FF, t, 0)
+
+
+@pytest.mark.parametrize(("which", "threads", "fault"), [(0, 40, False), (1, 24, True), (2, 8, True), (3, 24, True)])
+def test_members_of_a_mask_are_here_and_name_the_same_but_for_lanes_that_the_block_never_had(which, threads, fault):
+    (one, arrays), (other, others) = both(members, 1, threads, lambda: (which, np.zeros(64, np.int64)))
+    told = [{(f.kind, f.line, f.threads) for f in outcome.faults} for outcome in (one, other)]
+    assert told[0] == told[1]
+    assert {kind for kind, _, _ in told[0]} == ({DIVERGENCE} if fault else set())
+    assert np.array_equal(arrays[1], others[1])

@@ -19,6 +19,9 @@ REFUSED = {
     "x = lambda y: y": ("is not in", "device=True"),
     "x = f'{n}'": ("is not in", "strings"),
     "x = 10000000000000000000000000000": ("does not fit into 64 bits", "float"),
+    "x = 2**40 * 2**40": ("`2 ** 40 * 2 ** 40` does not fit into 64 bits", "float"),
+    "x = cuda.syncthreads_count(n > 2)": ("counts bool at a barrier", "int32(x)"),
+    "x = cuda.syncthreads_or(a[0])": ("counts float32 at a barrier", "int32(x)"),
     "x = a[2.5:3]": ("no place to cut at", "whole numbers"),
     "x = a[a[0]:3]\nx[0] = 1": ("cuts at a float", "int(x)"),
     "cuda.syncwarp(1, 2)": ("has 2 arguments", "give 1"),
@@ -206,6 +209,17 @@ def test_a_kernel_of_any_number_of_parameters():
         program_of(kernel("pass", "*a"), F)
     with pytest.raises(GemmlabError, match=r"takes 3 arguments: a, m, n; 2 given"):
         program("pass", F, np.float32(1))
+
+
+def test_a_kernel_with_a_parameter_that_is_given_by_name_only():
+    with pytest.raises(GemmlabError, match=r"takes n by name only") as caught:
+        program_of(kernel("pass", "a, *, n"), F)
+    assert "leave the `*` out" in caught.value.hint
+
+
+def test_literals_are_worked_out_as_python_does_before_numba_sees_them():
+    assert text("x = 2**70 // 2**60\na[x] = 0") == text("x = 1024\na[x] = 0")
+    assert text("x = 2**64 - 1\na[0] = x") == text("x = 18446744073709551615\na[0] = x")
 
 
 def test_a_message_keeps_long_lines_short():

@@ -150,6 +150,10 @@ def frozen():
     return fixed
 
 
+def too_large(out):
+    out[0] = 2**40 * 2**40
+
+
 def recurs(x):
     return recurs(x - 1)
 
@@ -169,6 +173,7 @@ def recursive(out):
         (adds, (frozen(),), "out, which is read-only"),
         (true_or_false, (np.zeros(1),), "syncthreads_or"),
         (recursive, (np.zeros(1),), "calls itself"),
+        (too_large, (np.zeros(1),), "does not fit into 64 bits"),
         (dialect.private, (), "takes 1 arguments, got 0"),
         (dialect.wraps, ("text",), "argument 1 is a str"),
     ],

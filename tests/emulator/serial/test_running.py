@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numba import cuda, float32
+from numba import cuda, float32, int32
 
 from emulator.serial import kernels
 from gemmlab.emulator.launch import launch_of
@@ -50,9 +50,9 @@ def absent(out):
 @cuda.jit
 def votes(out):
     t = cuda.threadIdx.x
-    out[t, 0] = cuda.syncthreads_count(t % 3 == 0)
-    out[t, 1] = cuda.syncthreads_and(t < 100)
-    out[t, 2] = cuda.syncthreads_or(t == 5)
+    out[t, 0] = cuda.syncthreads_count(int32(t % 3 == 0))
+    out[t, 1] = cuda.syncthreads_and(int32(t < 100))
+    out[t, 2] = cuda.syncthreads_or(int32(t == 5))
     out[t, 3] = cuda.shfl_sync(0xFFFFFFFF, t, 7)
     out[t, 4] = cuda.shfl_up_sync(0xFFFFFFFF, t, 2)
     out[t, 5] = cuda.shfl_down_sync(0xFFFFFFFF, t, 30)
@@ -157,7 +157,7 @@ def test_an_interrupt_is_heard():
 def test_a_schedule_does_the_same_again(name):
     a, b = kernels.matrices(9)
     c = np.zeros((9, 9), np.float32)
-    program, launch = launched(kernels.no_first_barrier, (3, 3), (3, 3), a, b, c)
+    program, launch = launched(kernels.tiled, (3, 3), (3, 3), a, b, c, *kernels.NO_FIRST)
     ran = run_schedule(program, launch, parse(name))
     first = c.copy()
     c[:] = 0
@@ -168,7 +168,7 @@ def test_a_schedule_does_the_same_again(name):
 def test_seeds_give_different_orders():
     a, b = kernels.matrices(9)
     c = np.zeros((9, 9), np.float32)
-    program, launch = launched(kernels.no_first_barrier, (3, 3), (3, 3), a, b, c)
+    program, launch = launched(kernels.tiled, (3, 3), (3, 3), a, b, c, *kernels.NO_FIRST)
     seen = set()
     for seed in range(6):
         run_schedule(program, launch, parse(f"random:seed={seed},horizon=100"))
@@ -251,7 +251,7 @@ def test_a_horizon_is_found_without_touching_the_arrays():
 def test_a_search_that_costs_too_much_says_where_it_stopped():
     a, b = kernels.matrices(9)
     c = np.zeros((9, 9), np.float32)
-    program, launch = launched(kernels.no_first_barrier, (3, 3), (3, 3), a, b, c)
+    program, launch = launched(kernels.tiled, (3, 3), (3, 3), a, b, c, *kernels.NO_FIRST)
     found = search(program, launch, budget=1)
     assert len(found.tries) == 1
     assert "were not tried" in found.notes[-1]

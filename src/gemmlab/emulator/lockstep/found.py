@@ -215,7 +215,7 @@ def detail(program: p.Program, launch: Launch, layout: Layout, kind: int, array:
         extents = [str(e.value) if isinstance(e, p.Const) else "?" for e in program.arrays[array].extents]
         return f"shape ({', '.join(extents)}{',' if len(extents) == 1 else ''})"
     if kind == r.ABSENT_LANE:
-        return "a lane that the member mask names is not there"
+        return "a lane that the member mask names is not there, or names others"
     return ""
 
 

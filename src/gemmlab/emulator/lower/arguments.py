@@ -25,7 +25,13 @@ def parameters(source: Source) -> tuple[str, ...]:
     Raises GemmlabError for parameters that a launch cannot give.
     """
     given = source.tree.args
-    if given.vararg or given.kwarg or given.kwonlyargs:
+    if given.kwonlyargs:
+        only = ", ".join(parameter.arg for parameter in given.kwonlyargs)
+        raise GemmlabError(
+            f"{source.file}:{source.tree.lineno}: `{source.name}` takes {only} by name only, behind `*`",
+            "leave the `*` out: a launch gives all arguments by their places",
+        )
+    if given.vararg or given.kwarg:
         raise GemmlabError(
             f"{source.file}:{source.tree.lineno}: `{source.name}` takes any number of arguments",
             "name every parameter of the kernel",

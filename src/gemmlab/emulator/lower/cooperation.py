@@ -9,7 +9,7 @@ from gemmlab.emulator.lower import calls, expressions, memory
 from gemmlab.emulator.lower.draft import Frame
 from gemmlab.emulator.lower.intrinsics import ATOMICS, BARRIERS, SHUFFLES, VOTES
 from gemmlab.emulator.lower.names import ArrayRef, Object, Value
-from gemmlab.emulator.program import Atomic, Barrier, Cast, Const, Expr, Var, WarpOp
+from gemmlab.emulator.program import Atomic, Barrier, Call, Cast, Const, Expr, Var, WarpOp
 
 NOTHING = Object(None)
 _EVERY_LANE = Const("int32", -1)
@@ -25,7 +25,7 @@ def _counted(kind: str) -> Callable[[Frame, ast.Call], Value]:
     def handler(f: Frame, node: ast.Call) -> Value:
         (predicate,) = calls.arguments(f, node, 1)
         name = f.temporary()
-        f.out.append(Barrier(f.site(node, "barrier"), kind, name, Cast("int32", predicate)))
+        f.out.append(Barrier(f.site(node, "barrier"), kind, name, Call("int32", "predicate", (predicate,))))
         return Var("", name)
 
     return handler

@@ -145,14 +145,34 @@ def folded(name: str, x: Expr, y: Expr) -> Expr:
     return Binary("", name, x, y)
 
 
-def _foldable(name: str, y: float) -> bool:
+def _foldable(name: str, y: float, most: int = 63) -> bool:
     """Whether an operation with that right side is sure to stay whole and short."""
     if name in ("floordiv", "mod"):
         return y != 0
-    return name not in ("pow", "lshift", "rshift") or 0 <= y < 64
+    return name not in ("pow", "lshift", "rshift") or 0 <= y <= most
+
+
+def literal(node: ast.expr) -> int | None:
+    """The value of an expression of whole literals, as Python's compiler works it out; None for any other."""
+    match node:
+        case ast.Constant(value) if type(value) is int:
+            return value
+        case ast.UnaryOp(ast.USub(), operand):
+            inner = literal(operand)
+            return None if inner is None else -inner
+        case ast.BinOp(left, op, right):
+            x, y = literal(left), literal(right)
+            name = BINARY.get(type(op), "")
+            if x is not None and y is not None and name in _FOLD and _foldable(name, y, 128) and x.bit_length() <= 128:
+                return int(_FOLD[name](x, y))
+    return None
 
 
 def _binary(f: Frame, node: ast.BinOp) -> Value:
+    if (whole := literal(node)) is not None:
+        if (constant := number(whole)) is None:
+            raise f.refuse(node, "use a float, or two integers", "does not fit into 64 bits")
+        return constant
     x = value(f, node.left)
     y = value(f, node.right)
     if isinstance(x, Group) and isinstance(y, Group) and isinstance(node.op, ast.Add):

@@ -166,6 +166,8 @@ def _call(name: str, args: list[Expr]) -> Expr:
         return _math_pow(*args)
     if name in ("int", "float", "truth"):
         return cast(_as_builtin(name, args[0].type), args[0])
+    if name == "predicate":
+        return _predicate(args[0])
     if name == "selp":
         return _selected(*args)
     function = FUNCTIONS[name]
@@ -173,6 +175,13 @@ def _call(name: str, args: list[Expr]) -> Expr:
         raise MistypedError(f"counts the bits of {args[0].type}", "give it an integer")
     given, kind = function.typing(*(item.type for item in args))
     return Call(kind, name, tuple(cast(given, item) for item in args))
+
+
+def _predicate(x: Expr) -> Expr:
+    """What a barrier counts: numba has it for integers alone."""
+    if not types.is_integer(x.type):
+        raise MistypedError(f"counts {x.type} at a barrier, which numba has for integers only", "write int32(x)")
+    return cast("int32", x)
 
 
 def _selected(condition: Expr, x: Expr, y: Expr) -> Expr:

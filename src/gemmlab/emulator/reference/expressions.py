@@ -9,7 +9,7 @@ from typing import Any
 from gemmlab.emulator.reference import rules
 from gemmlab.emulator.reference.choices import Choices
 from gemmlab.emulator.reference.elements import Elements
-from gemmlab.emulator.reference.frame import Typed
+from gemmlab.emulator.reference.frame import Typed, literal
 from gemmlab.emulator.reference.kinds import ArrayKind, Static, TupleKind
 from gemmlab.emulator.reference.translation import loaded
 from gemmlab.emulator.source import python_function
@@ -72,7 +72,10 @@ class Expressions(Choices, Elements):
         return self.applied(node, rules.OPERATORS[type(node.op).__name__], made, kind)
 
     def _of_binop(self, node: ast.BinOp) -> Typed:
-        folded = self.constant(node)
+        whole = literal(node)
+        if whole is not None and not -(2**63) <= whole < 2**64:
+            raise self.refused(node, f"`{ast.unparse(node)}` does not fit into 64 bits", "use a float, or two integers")
+        folded = self.constant(node) if whole is None else whole
         if folded is not None:
             return self.program.object(folded), Static(folded)
         return self.combined(node, node.op, node.left, node.right)

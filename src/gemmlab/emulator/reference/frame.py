@@ -165,3 +165,22 @@ def folded_integer(op: ast.operator, left: int, right: int) -> int | None:
         return None
     value = int(function(left, right))
     return value if -(2**63) <= value < 2**63 else None
+
+
+def literal(node: ast.expr) -> int | None:
+    """The value of an expression of whole literals, which Python works out before numba sees it; None for any other."""
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = literal(node.operand)
+        return None if inner is None else -inner
+    if not isinstance(node, ast.BinOp) or isinstance(node.op, ast.Div | ast.MatMult):
+        return None
+    left, right = literal(node.left), literal(node.right)
+    if left is None or right is None or left.bit_length() > 128:
+        return None
+    if isinstance(node.op, ast.Pow | ast.LShift | ast.RShift) and not 0 <= right <= 128:
+        return None
+    if isinstance(node.op, ast.FloorDiv | ast.Mod) and right == 0:
+        return None
+    return int(rules.OPERATORS[type(node.op).__name__](left, right))

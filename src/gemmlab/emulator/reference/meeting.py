@@ -73,11 +73,10 @@ def exchanged(block: Block, threads: list[Thread], group: Group) -> dict[Thread,
     if wait.kind == "activemask":
         return dict.fromkeys(group, np.uint32(sum(1 << lane for lane in lanes)))
     for thread, named in group.items():
-        absent = [lane for lane in range(32) if named.mask >> lane & 1 and lane not in lanes]
-        if absent:
-            number = 32 * thread.warp + absent[0]
-            gone = threads[number] if number < len(threads) else None
-            block.absences.append(Absence(wait.node, thread, gone, block.epoch))
+        first = 32 * thread.warp
+        wrong = [lane for lane in range(min(32, len(threads) - first)) if not agreed(lane, thread, named.mask, lanes)]
+        if wrong:
+            block.absences.append(Absence(wait.node, thread, threads[first + wrong[0]], block.epoch))
             break
     if wait.kind == "syncwarp":
         for mask in {w.mask for w in group.values()}:
@@ -88,6 +87,16 @@ def exchanged(block: Block, threads: list[Thread], group: Group) -> dict[Thread,
             thread: lanes.get(source(wait.kind, int(thread.laneid), w.lane), w).value for thread, w in group.items()
         }
     return {thread: voted(wait.kind, w.mask, lanes) for thread, w in group.items()}
+
+
+def agreed(lane: int, thread: Thread, mask: int, lanes: dict[int, Wait]) -> bool:
+    """Whether a lane does what a thread's member mask says: who is named is here and names the same; oneself is named.
+
+    PTX waits for all threads of the mask that have not exited; lanes that the block never had are none.
+    """
+    if mask >> lane & 1:
+        return lane in lanes and lanes[lane].mask == mask
+    return lane != int(thread.laneid)
 
 
 def source(kind: str, lane: int, given: int) -> int:

@@ -12,7 +12,7 @@ log_meeting = EXTERNAL["log_meeting"]
 
 
 def members(masks, mask, threads, site, epochs, faults):  # type: ignore[no-untyped-def]
-    """Every lane that a member mask names must be here, the caller among them."""
+    """Every lane of the block that a member mask names must be here and name the same, the caller among them."""
     named = words(masks)
     m = octets(mask)
     now = words(epochs)
@@ -23,7 +23,9 @@ def members(masks, mask, threads, site, epochs, faults):  # type: ignore[no-unty
         for lane in range(32):
             other = start + lane
             wanted = (named[t] >> lane) & 1
-            if (wanted and other < threads and not m[other]) or (other == t and not wanted):
+            if other >= threads:
+                break
+            if (wanted and (not m[other] or named[other] != named[t])) or (other == t and not wanted):
                 note(faults, ABSENT_LANE, site, -1, 0, t, other, now[EBARRIERS], now[EBLOCK], 0, 0, 0, 0, 0)
                 return 0
     return 0

@@ -89,6 +89,7 @@ def shadow_read(record, mask, full):  # type: ignore[no-untyped-def]
     for t in range(r[NT]):
         if partly != 0 and (m[t] == 0 or places[t] < 0):
             continue
+        fresh = -1
         for a in range((places[t] + offset) * r[SPAN], (places[t] + offset + 1) * r[SPAN]):
             w = written[a]
             met(r, w, a, t, 0, RACE)
@@ -96,10 +97,12 @@ def shadow_read(record, mask, full):  # type: ignore[no-untyped-def]
                 met(r, atomic[a], a, t, 0, RACE)
                 met_earlier_block(r, atomic[a], a, t)
             if not r[FLAGS] & GLOBAL and w < start and not (r[FLAGS] & ATOMICS and atomic[a] >= start):
-                unwritten(r, a, t)
+                fresh = a
             if r[FLAGS] & OWNED:
                 foreign(r, w, a, t)
             read[a] = marked(r, read[a], t)
+        if fresh >= 0:
+            unwritten(r, fresh, t)
     return 0
 
 
@@ -122,10 +125,11 @@ def shadow_atomic(record, mask, full):  # type: ignore[no-untyped-def]
     for t in range(r[NT]):
         if partly != 0 and (m[t] == 0 or places[t] < 0):
             continue
+        fresh = -1
         for a in range((places[t] + offset) * r[SPAN], (places[t] + offset + 1) * r[SPAN]):
             w = written[a]
             if not r[FLAGS] & GLOBAL and w < start and atomic[a] < start:
-                unwritten(r, a, t)
+                fresh = a
             met(r, w, a, t, 1, RACE)
             met(r, read[a], a, t, 0, RACE)
             met_earlier_block(r, read[a], a, t)
@@ -133,4 +137,6 @@ def shadow_atomic(record, mask, full):  # type: ignore[no-untyped-def]
                 foreign(r, w, a, t)
                 foreign(r, read[a], a, t)
             atomic[a] = marked(r, atomic[a], t)
+        if fresh >= 0:
+            unwritten(r, fresh, t)
     return 0
