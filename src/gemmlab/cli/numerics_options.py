@@ -110,3 +110,24 @@ GEMM_OUTPUT = Section(
 )
 
 GEMM = (OPERANDS, SCHEDULE, ASKED, GEMM_OUTPUT)
+
+VERIFY = (
+    Section(
+        "Flags",
+        (
+            UNIT,
+            Flag(
+                "output",
+                "Compare float32 or float16 outputs alone; default all that the file and the unit have.",
+                "NAME",
+            ),
+            Flag("without_c", "Leave C out, as recordings of instructions that overwrite D do."),
+            Flag("a_format", "The format of a; default the first of the unit's that holds every value.", "NAME"),
+            Flag("b_format", "The same of b.", "NAME"),
+        ),
+    ),
+    Section(
+        "The report; without any of these, text",
+        (JSON, Flag("plot", "Draw the first that differs.", "FILE.svg"), HTML, WIDTH),
+    ),
+)

@@ -39,7 +39,7 @@ def targets(output: dict[str, Any]) -> dict[str, str]:
 def check_target(flag: str, path: str) -> None:
     """Raise GemmlabError where a flag's file cannot be written."""
     if path in ("", STDOUT):
-        raise GemmlabError(f"{flag} `{path}` is not a file", "only --csv takes - for standard output")
+        raise GemmlabError(f"{flag} `{path}` is not a file", "name one; only --csv takes - for standard output")
     if flag == "--plot" and path.lower().endswith(PICTURES):
         raise GemmlabError(f"--plot `{path}`: the pictures are SVG", f"--plot {os.path.splitext(path)[0]}.svg")
     from gemmlab.report import destination

@@ -125,12 +125,21 @@ def section(
         accumulate=row.unit.accumulate,
         d_format=d_format,
         chains=chains,
-        steps=tuple(step(each, row, schedule) for each in in_order(told, row.unit)),
+        steps=tuple(step(each, row, schedule) for each in in_order(told, row.unit) if not idle(each, row)),
         result=text_of(code, d_format),
         code=hexadecimal(code, d_format),
         exact="" if whole is None else text(whole),
         error="" if whole is None or got is None else text(got - whole),
     )
+
+
+def idle(told: Sum, row: Row) -> bool:
+    """A sum of nothing but what fills the last instruction: what was there before goes through it unchanged."""
+    if not told.ks or told.ks[0] < len(row.a) or told.special or told.result is None or not told.terms:
+        return False
+    before = told.terms[-1]
+    low = (before.exponent or 0) - before.fraction
+    return value_of(told.result, row.unit.accumulate) == Fraction(before.value) * Fraction(2) ** low
 
 
 def in_order(told: Sequence[Sum], unit: Unit) -> list[Sum]:
@@ -171,6 +180,8 @@ def step(told: Sum, row: Row, schedule: Schedule) -> TraceStep:
         rounding=rounding(unit, told, schedule),
         result="" if told.result is None else text_of(told.result, name),
         code="" if told.result is None else hexadecimal(told.result, name),
+        format=name,
+        width=width(unit, told, schedule, name),
         lost=text(total - result) if known and result is not None else "",
         rule=told.special,
     )
@@ -248,6 +259,14 @@ def rounding(unit: Unit, told: Sum, schedule: Schedule) -> str:
     kind = unit.c_rounding if told.what in INSIDE else unit.rounding
     down = f"floor to {unit.join_bits} fraction bits, then " if told.what == "products and C" else ""
     return f"{down}{kind} to {unit.width} fraction bits"
+
+
+def width(unit: Unit, told: Sum, schedule: Schedule, name: str) -> int:
+    """Fraction bits that a step's rounding keeps."""
+    if told.what not in WIDE:
+        return unit.width
+    kept = {"split-k": schedule.reduce_sum, "share": schedule.reduce}.get(told.what, name)
+    return formats.get(kept).mantissa_bits
 
 
 def value(term: TraceTerm) -> Fraction:

@@ -54,6 +54,8 @@ class TraceStep(Section, frozen=True, kw_only=True):
     rounding: str  #: how the sum became the result, in words
     result: str  #: the value that goes on; empty where the sum goes on unrounded
     code: str  #: its bits, hexadecimal
+    format: str  #: whose bits these are
+    width: int  #: fraction bits that the rounding keeps
     lost: str  #: what the rounding takes of the sum; empty where there is no finite result
     rule: str  #: `nan` or `inf` where a rule for special values gave the result; else empty
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gemmlab.report.chips import chip_table, chip_text
     from gemmlab.report.files import destination, write_file
+    from gemmlab.report.numerics_picture import numerics_svg
     from gemmlab.report.numerics_units import unit_table, unit_text
     from gemmlab.report.page import html
     from gemmlab.report.plots import ladder_svg, plot_svg, roofline_svg, tile_svg, waterfall_svg
@@ -19,6 +20,7 @@ __all__ = [
     "destination",
     "html",
     "ladder_svg",
+    "numerics_svg",
     "plot_svg",
     "print_record",
     "roofline_svg",
@@ -34,6 +36,7 @@ __all__ = [
 HOMES = {
     "chips": ("chip_table", "chip_text"),
     "files": ("destination", "write_file"),
+    "numerics_picture": ("numerics_svg",),
     "numerics_units": ("unit_table", "unit_text"),
     "page": ("html",),
     "plots": ("ladder_svg", "plot_svg", "roofline_svg", "tile_svg", "waterfall_svg"),

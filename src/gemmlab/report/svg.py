@@ -107,10 +107,11 @@ class Drawing:
         anchor: str = "start",
         bold: bool = False,
         after: str = "",
+        rim: bool = True,
     ) -> None:
         """A line of text on the baseline y, with a rim of paper so that lines beneath do not disturb it.
 
-        `after` follows it, smaller and quieter.
+        `after` follows it, smaller and quieter. Text on a filled shape has no rim.
         """
         text, after = clean(text), clean(after)
         wide = text_width(text, size, bold) + (text_width(f" {after}", size - 1) if after else 0)
@@ -118,10 +119,10 @@ class Drawing:
         self.boxes.append(Box(left, y - ABOVE * size, left + wide, y + BELOW * size, text))
         place = "" if anchor == "start" else f' text-anchor="{anchor}"'
         weight = ' font-weight="600"' if bold else ""
-        rim = ' paint-order="stroke" stroke-linejoin="round"' + stroke("paper", 3, "")
+        edge = ' paint-order="stroke" stroke-linejoin="round"' + stroke("paper", 3, "") if rim else ""
         at = f'x="{number(x)}" y="{number(y)}" font-size="{number(size)}"'
         tail = f' <tspan font-size="{number(size - 1)}"{filled("quiet")}>{escape(after)}</tspan>' if after else ""
-        self.parts.append(f"<text {at}{place}{weight}{rim}{filled(color)}>{escape(text)}{tail}</text>")
+        self.parts.append(f"<text {at}{place}{weight}{edge}{filled(color)}>{escape(text)}{tail}</text>")
 
     def paragraph(self, x: float, y: float, text: str, width: float, *, size: float = 12, color: str = "ink") -> float:
         """Text in as many lines as it takes; returns the baseline after the last."""

@@ -35,6 +35,10 @@ def draw(record: Record, canvas: Canvas) -> str:
     """All sections that the Record has, a blank line between them."""
     if record.emulation:
         return emulated(record, canvas)
+    if record.numerics:
+        from gemmlab.report import numerics
+
+        return joined([block for block in numerics.sections(record, canvas) if block])
     sections = (heading, traffic, limits, time, lower_bounds, measurement, correctness, advice, notes)
     blocks = [block for section in sections if (block := section(record, canvas))]
     return joined(blocks)
