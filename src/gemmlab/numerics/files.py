@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from pathlib import Path
-from typing import Any, NamedTuple
+from tokenize import TokenError
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +18,7 @@ from gemmlab.numerics.operands import typed
 from gemmlab.record import GemmlabError, unknown_name
 
 SUFFIX = ".safetensors"
+E5M2 = b"'descr': '<f1'"
 LARGEST_HEADER = 100_000_000  #: bytes, the limit of the safetensors library itself
 
 #: element types of safetensors (its README, "Format") by our names
@@ -56,15 +59,24 @@ def load_npy(path: str) -> npt.NDArray[Any]:
     """The array of a .npy file; raises GemmlabError."""
     try:
         with open(path, "rb") as file:
-            found = np.lib.format.read_array(file, allow_pickle=False)
+            found = np.lib.format.read_array(readable(file), allow_pickle=False)
     except OSError as error:
         raise GemmlabError(f"cannot read `{path}`: {error.strerror or error}", "a .npy or .safetensors file") from None
-    except (ValueError, EOFError, UnicodeDecodeError, SyntaxError, MemoryError) as error:
+    except (ValueError, EOFError, SyntaxError, MemoryError, TokenError) as error:
         said = str(error).split("\n")[0]
         raise GemmlabError(
             f"`{path}` is no .npy file that can be read: {said}", "numpy.save('x.npy', x), or FILE.safetensors:TENSOR"
         ) from None
     return np.asarray(found)
+
+
+def readable(file: BinaryIO) -> BinaryIO:
+    """The file; of float8_e5m2, which numpy.save writes as `<f1` and numpy.load refuses, with its elements as bytes."""
+    start = file.read(128)
+    file.seek(0)
+    if E5M2 not in start:
+        return file
+    return io.BytesIO(file.read().replace(E5M2, b"'descr': '|V1'", 1))
 
 
 def untyped(
@@ -163,8 +175,8 @@ def damaged(path: str, why: str) -> GemmlabError:
 
 def npy_bytes(array: npt.NDArray[Any]) -> bytes:
     """What numpy.save writes of an array; ml_dtypes' types become bytes without a name."""
-    import io
-
     held = io.BytesIO()
-    np.lib.format.write_array(held, np.ascontiguousarray(array), allow_pickle=False)
+    given = np.ascontiguousarray(array)
+    given = given.view("V1") if given.dtype.str.endswith("f1") else given  # as all others: numpy.load refuses `<f1`
+    np.lib.format.write_array(held, given, allow_pickle=False)
     return held.getvalue()

@@ -324,14 +324,16 @@ def text_of(code: int, name: str) -> str:
     return text(Fraction(significand) * Fraction(2) ** scale, digits)
 
 
-def text(value: Fraction | None, digits: int = 9) -> str:
-    """A value as a decimal of so many significant digits."""
+def text(value: Fraction | None, digits: int = 0) -> str:
+    """A value as a decimal of so many significant digits, of as many as float64 needs with 0."""
     if value is None:
         return ""
     if value == 0:
         return "0"
     try:
-        return f"{float(value):.{digits}g}" if abs(value) > Fraction(1, 1 << 1000) else small(value)
+        if abs(value) < Fraction(1, 1 << 1000):
+            return small(value)
+        return f"{float(value):.{digits}g}" if digits else repr(float(value)).removesuffix(".0")
     except OverflowError:
         return small(value)
 

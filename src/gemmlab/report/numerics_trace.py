@@ -41,9 +41,9 @@ def outcome(trace: TraceSection) -> str:
     """`result 455.5 (0x43e3c000); exact 455.5`."""
     said = f"result {trace.result} ({trace.code})"
     if trace.exact:
-        said += f"; exact {trace.exact}"
+        said += f"; exact {nine(trace.exact)}"
     return clean(
-        said + (f", error {trace.error}" if trace.error not in ("", "0") else ", no error" if trace.error else "")
+        said + (f", error {nine(trace.error)}" if trace.error not in ("", "0") else ", no error" if trace.error else "")
     )
 
 
@@ -97,7 +97,7 @@ def step_table(trace: TraceSection, canvas: Canvas) -> list[str]:
 def step_line(index: int, step: TraceStep, canvas: Canvas, wide: bool) -> list[str]:
     """One step."""
     cells = (short(cut_off(step), 5) if step.cut else "-", short(number(step.lost), 5) if step.lost else "-")
-    goes = clean(step.result or step.total_value)
+    goes = clean(step.result or nine(step.total_value))
     if wide:
         row = f"  {index + 1:>4}  {what(step):<17}{exponent(step):>5}{cells[0]:>13}{cells[1]:>16}{goes:>17}"
         return [canvas.fit(row)]
@@ -165,6 +165,11 @@ def shortened(text: str) -> str:
     return text if len(text) <= 11 else next((each for each in tries if len(each) <= 11), text[:11])
 
 
+def nine(text: str) -> str:
+    """A value's text with at most nine digits, which float32 needs."""
+    return text if len(text) <= 10 or "^" in text else short(number(text), 9)
+
+
 def short(value: float, digits: int) -> str:
     """A number with so many digits at most."""
     return f"{value:.{digits}g}"
@@ -182,8 +187,8 @@ def summary(step: TraceStep) -> list[str]:
             f"largest exponent {step.largest_exponent}: all are cut {CUTS[step.cut]} at 2^{step.unit_exponent}; "
             f"{losing} of {len(step.terms)} terms lose bits"
         )
-    total = f"sum {step.total_value}" if step.total_value else ""
-    exact = f"exact {step.exact}" if step.exact and step.exact != step.total_value else ""
+    total = f"sum {nine(step.total_value)}" if step.total_value else ""
+    exact = f"exact {nine(step.exact)}" if step.exact and step.exact != step.total_value else ""
     result = f"{step.rounding}: {step.result} ({step.code})" if step.result else step.rounding
     said.append("; ".join(clean(text) for text in (total, exact, result) if text))
     return said

@@ -49,6 +49,8 @@ def subject(record: Record) -> str:
     """What the page of one Record is about."""
     if record.emulation:
         return f"{record.emulation.kernel} run access by access"
+    if record.numerics:
+        return f"{record.numerics.unit}, bit for bit"
     return f"{story.title(record)}: {MOVES}"
 
 
@@ -68,6 +70,10 @@ def article(record: Record, number: int) -> str:
         from gemmlab.report.emulation_page import emulated
 
         return f'<article id="r{number}">\n{emulated(record, record.emulation, number)}\n</article>\n'
+    if record.numerics:
+        from gemmlab.report.numerics_page import asked
+
+        return f'<article id="r{number}">\n{asked(record, record.numerics, number)}\n</article>\n'
     moves = card("What it moves", fact_table(story.moves(record)), figure(record, "ladder", number))
     beside = (
         card("One program's work", figure(record, "tile", number))

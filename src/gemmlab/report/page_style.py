@@ -41,6 +41,7 @@ ol.advice li{margin:0 0 .8em;padding-left:.3em}
 .gain{font-weight:600;color:var(--ochre);white-space:nowrap}
 .code td:nth-child(2){font:.84rem/1.5 ui-monospace,Menlo,Consolas,monospace;overflow-wrap:anywhere}
 .load{display:block;height:5px;border-radius:3px;background:var(--ochre)}
+pre{font:.82rem/1.45 ui-monospace,Menlo,Consolas,monospace;margin:14px 0 0}
 code{font-size:.88em;overflow-wrap:anywhere}
 .scroll{overflow-x:auto}
 .short td,.short th{white-space:nowrap}.short td:last-child{white-space:normal;min-width:17em}

@@ -16,12 +16,20 @@ SECTION_KINDS = {
     "emulation": "emulated",
     "measurement": "measured",
     "verdict": "checked",
+    "numerics": "emulated",
 }
+#: too long for a table: told term by term elsewhere
+LEFT_OUT = ("numerics.trace.", "numerics.first_mismatch.trace.")
 EXCEPTIONS = {
     "prediction.compute_time_s": "datasheet",
     "prediction.knee_flop_per_byte": "datasheet",
     "prediction.lower_bound_bytes": "counted",
     "prediction.lower_bounds": "counted",
+    "numerics.schedule": "given",
+    "numerics.prediction": "predicted",
+    "numerics.sass": "counted",
+    "numerics.error.time_s": "measured",
+    "numerics.error.mac_per_s": "measured",
 }
 
 #: where a number comes from, by its path; a path without an entry takes that of the path it begins with
@@ -67,6 +75,15 @@ SOURCES = {
     "verdict.unwritten_elements": "elements that still hold what D was filled with",
     "verdict.range_elements": "elements lost to overflow or underflow",
     "verdict.worst": "the element furthest off",
+    "numerics": "the unit's rules, applied bit for bit on a CPU",
+    "numerics.schedule": "as asked",
+    "numerics.mismatches": "outputs compared bit for bit with what was recorded",
+    "numerics.sweep": "outputs with their low bits cleared, compared bit for bit",
+    "numerics.sass": "the disassembled machine code",
+    "numerics.error": "beside the product of the same operands in float64",
+    "numerics.error.time_s": "the clock of this machine",
+    "numerics.error.mac_per_s": "products over that time",
+    "numerics.prediction": "a formula over the unit's rules and a sample of outputs",
 }
 
 UNITS = (("flop_per_s", "FLOP/s"), ("bytes_per_s", "B/s"), ("flop_per_byte", "FLOP/B"), ("bytes", "B"), ("_hz", "Hz"))
@@ -88,8 +105,10 @@ def entries(record: Record) -> list[Entry]:
         part = getattr(record, section)
         if part is None:
             continue
+        if section == "numerics" and part.kind == "measured":
+            kind = part.kind  # noqa: PLW2901 - what ran on a chip
         for path, value in leaves(section, part):
-            if isinstance(value, bool) or not isinstance(value, int | float):
+            if isinstance(value, bool) or not isinstance(value, int | float) or path.startswith(LEFT_OUT):
                 continue
             found.append(Entry(clean(path), value_text(path, value), lookup(path, EXCEPTIONS, kind), source(path)))
     return found
