@@ -1,0 +1,178 @@
+"""What was revealed: a unit that can be computed, the answers it rests on, and what they leave open."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from gemmlab import formats
+from gemmlab.numerics.reference import Sum, dot
+from gemmlab.numerics.reveal.numbers import Numbers
+from gemmlab.numerics.unit import Unit
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """One probe, for people."""
+
+    probe: str  #: what it is about
+    given: str  #: the input, in words
+    seen: str  #: what came out
+    means: str  #: what follows
+
+
+class Ambiguity(msgspec.Struct, frozen=True):
+    """A field that these formats cannot show."""
+
+    values: tuple[Any, ...]  #: some of the values that explain all answers, the chosen one first
+    reason: str
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """A vector on which the unit and its emulation differ."""
+
+    a: tuple[int, ...]  #: codes
+    b: tuple[int, ...]  #: codes
+    c: int  #: code of the addend
+    seen: int  #: code that the unit gave
+    computed: int  #: code that the emulation gave
+
+    def trace(self, unit: Unit, a_format: str, b_format: str) -> list[Sum]:
+        """Every fused sum of the emulation, in order."""
+        sums: list[Sum] = []
+        dot(unit, self.a, self.b, self.c, a_format, b_format, watch=sums.append)
+        return sums
+
+
+class Revealed(msgspec.Struct, frozen=True):
+    """A matrix unit found out from its behaviour."""
+
+    unit: Unit  #: the executable model, to be given wherever a unit is named
+    a_format: str
+    b_format: str
+    evidence: tuple[Evidence, ...]
+    ambiguous: dict[str, Ambiguity]  #: by field of `unit`
+    tree: str  #: the order of addition of the first products, nested; `c` is the addend
+    confirmed: int  #: vectors compared with the emulation, random and adversarial
+    mismatches: int  #: of those, answers that differ
+    difference: Difference | None  #: the first of them
+    experiments: int  #: dot products asked for in all
+    calls: int  #: of the unit
+    hidden: bool  #: the unit took no C
+
+    @property
+    def explained(self) -> bool:
+        """Whether the emulation gave every bit."""
+        return self.mismatches == 0
+
+    def table(self) -> str:
+        """The fields, what they rest on, and what stays open, as text."""
+        unit = self.unit
+        lines = [f"{'field':18}{'revealed':22}also possible"]
+        for name, value in fields(unit).items():
+            open_ = self.ambiguous.get(name)
+            also = "" if open_ is None else f"{', '.join(map(shown, open_.values[1:6]))}: {open_.reason}"
+            lines.append(f"{name:18}{shown(value):22}{also}".rstrip())
+        lines += ["", f"order of addition   {self.tree}", ""]
+        lines += [f"{each.probe}: {each.given} -> {each.seen}: {each.means}" for each in self.evidence]
+        agreed = self.confirmed - self.mismatches
+        lines += ["", f"{agreed:,} of {self.confirmed:,} random and adversarial vectors agree with the emulation"]
+        if self.difference is not None:
+            lines.append(self.difference_text())
+        return "\n".join(lines)
+
+    def difference_text(self) -> str:
+        """The first vector that differs, with every fused sum of its emulation."""
+        found = self.difference
+        assert found is not None
+        name = self.unit.accumulate
+        terms = [
+            f"{formats.decode(a, self.a_format)!r} * {formats.decode(b, self.b_format)!r} at k={k}"
+            for k, (a, b) in enumerate(zip(found.a, found.b, strict=True))
+            if a and b
+        ]
+        lines = [
+            f"first difference: C = {formats.decode(found.c, name)!r}; {'; '.join(terms)}",
+            f"  the unit gave {formats.decode(found.seen, name)!r} ({found.seen:#x}), "
+            f"the emulation {formats.decode(found.computed, name)!r} ({found.computed:#x})",
+        ]
+        for each in found.trace(self.unit, self.a_format, self.b_format):
+            result = "-" if each.result is None else f"{formats.decode(each.result, name)!r}"
+            lines.append(f"  k {each.ks[0]}..{each.ks[-1]}: largest exponent {each.largest}, sum {each.total} -> {result}")
+        return "\n".join(lines)
+
+
+#: fields that say how a unit behaves, as opposed to what it is called and where that is known from
+BEHAVIOUR = (
+    "accumulate", "sum", "terms", "instruction_k", "order", "align_bits", "cut", "width", "rounding", "c", "c_rounding",
+    "join_bits", "zero_exponent", "subnormal_inputs", "zero_sign", "subnormal_outputs", "product_overflow", "saturate",
+    "nan", "nan_code", "negative_zero",
+)  # fmt: skip
+
+
+def fields(unit: Unit) -> dict[str, Any]:
+    """The fields that say how a unit of its kind behaves; those that mean nothing for it are left out."""
+    found = {name: getattr(unit, name) for name in BEHAVIOUR}
+    found["instruction_k"] = unit.k
+    dropped = set()
+    if unit.sum != "aligned":
+        dropped |= {"align_bits", "cut"}
+    if unit.c != "late" and unit.sum != "pairs":
+        dropped.add("c_rounding")
+    if unit.c != "floor":
+        dropped.add("join_bits")
+    if unit.sum == "integer":
+        dropped |= {"terms", "order", "width", "rounding", "c", "c_rounding", "zero_exponent", "subnormal_inputs"}
+        dropped |= {"zero_sign", "subnormal_outputs", "product_overflow", "nan", "nan_code", "negative_zero"}
+    else:
+        dropped.add("saturate")
+    return {name: value for name, value in found.items() if name not in dropped}
+
+
+def shown(value: Any) -> str:
+    """A field's value, for people."""
+    return hex(value) if isinstance(value, int) and not isinstance(value, bool) and value > 1 << 14 else str(value)
+
+
+def reason(field: str, unit: Unit, numbers: Numbers, hidden: bool) -> str:
+    """Why a field does not show."""
+    span = numbers.said()
+    instead = " and C is hidden" if hidden else ""
+    return {
+        "sum": f"{span}{instead}: too little to lose a bit in an aligned sum of that many",
+        "align_bits": f"{span}{instead}: nothing lies below the bits kept, or rounding to {unit.width} bits hides it",
+        "cut": "no term that these formats can make is cut where a rounded sum would show it",
+        "width": "no sum of one instruction has more bits than these widths keep",
+        "rounding": f"no sum that these formats can make has bits below the {unit.width} kept",
+        "c_rounding": f"no sum with C that these formats can make has bits below the {unit.width} kept",
+        "join_bits": f"{span}: no sum reaches below the bits kept",
+        "terms": f"{span}{instead}: sums are exact, so that who is added with whom leaves no trace",
+        "instruction_k": "C joins in the first sum and k ascends: where an instruction ends leaves no trace",
+        "order": f"{span}{instead}: sums are exact, so that their order leaves no trace",
+        "c": "adding C early or late gives the same bits here",
+        "zero_exponent": "no operand, and no C, is so small that a zero's exponent would cut it",
+        "subnormal_inputs": "the formats make no subnormal that shows",
+        "subnormal_outputs": "no sum of these formats is subnormal",
+        "zero_sign": "no zero's sign reaches the result",
+        "product_overflow": "no product passes the accumulator's range by itself",
+        "nan": "every NaN that was seen has one code",
+        "nan_code": "these formats and this backend make no NaN",
+        "negative_zero": "these formats and this backend make no -0 that could stay",
+        "saturate": "no sum of these formats passes the range in one instruction",
+    }.get(field, "no vector in these formats tells them apart")
+
+
+class Found(NamedTuple):
+    """Units that explain all answers, the chosen one first."""
+
+    units: list[Unit]
+
+    def ambiguous(self, numbers: Numbers, hidden: bool) -> dict[str, Ambiguity]:
+        """The fields in which they differ."""
+        chosen = fields(self.units[0])
+        found: dict[str, Ambiguity] = {}
+        for name, value in chosen.items():
+            others = {shown(v): v for v in (fields(u).get(name, value) for u in self.units[1:]) if v != value}
+            if others:
+                found[name] = Ambiguity((value, *others.values()), reason(name, self.units[0], numbers, hidden))
+        return found

@@ -1,0 +1,184 @@
+"""From a callable to an executable unit: probes, then candidates, then elimination, then confirmation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gemmlab import formats
+from gemmlab.numerics.reveal import candidates, probes, structure
+from gemmlab.numerics.reveal.backend import Backend, Emulated, takes_no_c
+from gemmlab.numerics.reveal.candidates import Sieve, replaced
+from gemmlab.numerics.reveal.confirming import confirmed, eliminated
+from gemmlab.numerics.reveal.evidence import Evidence, Found, Revealed
+from gemmlab.numerics.reveal.integers import integer_unit
+from gemmlab.numerics.reveal.numbers import Numbers
+from gemmlab.numerics.reveal.rules import ruled
+from gemmlab.numerics.reveal.structure import Structure
+from gemmlab.numerics.reveal.trees import nested
+from gemmlab.numerics.unit import ACCUMULATORS, Unit
+from gemmlab.numerics.units import unit as named
+from gemmlab.record import GemmlabError, unknown_name
+
+FIRST_K, MOST_K = 128, 512  # products of an instruction that are looked for at first, and at all
+FEW = 12  # structures that are followed where the answers leave more
+
+
+def reveal(
+    mma: Callable[..., Any] | Unit | str,
+    a_format: str | None = None,
+    b_format: str | None = None,
+    *,
+    accumulate: str = "float32",
+    k: int | None = None,
+    seed: int = 0,
+    confirm: int = 100_000,
+) -> Revealed:
+    """Find out what a matrix unit is from its behaviour alone, and confirm the model on random vectors.
+
+    `mma(a, b, c) -> d` takes arrays (m, k), (k, n) of the formats' own types (tfloat32 as float32) and (m, n) of
+    `accumulate`, and returns (m, n) of it. A callable of two arguments has its C hidden and is asked without; one with
+    an attribute `pairs(a, b, c)` for rows (count, k), (count, k), (count,) is asked by that. A Unit or its name is
+    emulated. `k` fixes the length of every call; left out, it is what each experiment needs. At least `confirm`
+    vectors are compared at the end. Raises GemmlabError for formats that are unknown, block-scaled units and answers
+    of another shape or type. After Fasi et al., PeerJ CS 2021; Xie et al., ATC 2025 and arXiv 2511.10909.
+    """
+    if isinstance(mma, Unit | str):
+        known = named(mma)
+        a_format = a_format or known.a_formats[0]
+        b_format = b_format or (a_format if a_format in known.b_formats else known.b_formats[0])
+        mma, accumulate = Emulated(known, a_format, b_format), known.accumulate
+    if a_format is None:
+        raise GemmlabError("no operand format was said", "reveal(mma, 'float16')")
+    b_format = b_format or a_format
+    if accumulate not in ACCUMULATORS:
+        raise unknown_name("accumulator", accumulate, ACCUMULATORS)
+    kinds = {formats.get(name).kind for name in (a_format, b_format, accumulate)}
+    if len(kinds) > 1:
+        raise GemmlabError(f"{a_format}, {b_format} and {accumulate} mix integers and floats", "accumulate='int32'")
+    backend = Backend(mma, a_format, b_format, accumulate, k, takes_no_c(mma))
+    if kinds == {"int"}:
+        return integer_unit(backend, seed, confirm)
+    return Inference(backend, seed).revealed(confirm)
+
+
+class Inference:
+    """One unit under questions."""
+
+    def __init__(self, backend: Backend, seed: int) -> None:
+        self.backend, self.seed = backend, seed
+        self.rng = np.random.default_rng(seed)
+        self.names = (backend.a_format, backend.b_format)
+        self.numbers = Numbers(*self.names, backend.accumulate)
+        self.evidence: list[Evidence] = []
+        self.base = Unit(
+            name="revealed", about="found out from its behaviour", a_formats=(backend.a_format,),
+            b_formats=(backend.b_format,), accumulate=backend.accumulate, align_bits=1,
+            width=formats.get(backend.accumulate).mantissa_bits,
+        )  # fmt: skip
+
+    def revealed(self, confirm: int) -> Revealed:
+        """Everything."""
+        backend = self.backend
+        self.subnormals()
+        kept = self.stored()
+        found, k = self.structures(kept)
+        units = self.summed(found, kept, k)
+        units, open_rules = ruled(backend, self.numbers, units, self.evidence)
+        units = eliminated(backend, self.numbers, found[0], units, self.seed)
+        count, mismatches, difference = confirmed(backend, self.numbers, found[0], units[0], self.seed + 1, confirm)
+        alternatives = Found([units[0], *units[1:], *(replaced(units[0], **fields) for fields in open_rules)])
+        return Revealed(
+            units[0], *self.names, tuple(self.evidence), alternatives.ambiguous(self.numbers, backend.hidden),
+            nested(units[0]), count, mismatches, difference, backend.asked, backend.calls, backend.hidden,
+        )  # fmt: skip
+
+    def note(self, probe: str, given: str, seen: str, means: str) -> None:
+        """Keep one piece of evidence."""
+        self.evidence.append(Evidence(probe, given, seen, means))
+
+    def subnormals(self) -> None:
+        """Whether numbers below the normal range can be used in the experiments that follow."""
+        asked = probes.subnormals(self.numbers, self.backend.hidden)
+        if not asked:
+            return
+        d = self.backend.pairs(self.backend.rows([row for _, row in asked]))
+        for (what, row), code in zip(asked, d.tolist(), strict=True):
+            self.note(f"subnormal {what}", row.words, repr(formats.decode(code, self.backend.accumulate)),
+                      "kept" if code else "counts as zero")  # fmt: skip
+        self.numbers = self.numbers._replace(subnormals=bool((d != 0).all()))
+
+    def stored(self) -> int | None:
+        """Fraction bits with which C passes through, None where it is hidden."""
+        if self.backend.hidden:
+            return None
+        asked = probes.alone(self.numbers)
+        d = self.backend.pairs(self.backend.rows([p.row for p in asked])).tolist()
+        kept = probes.storage(asked, d)
+        self.note("storage", "A = B = 0, C = 1 + 2^-n", f"back unchanged up to n = {kept}",
+                  f"C passes with {kept} fraction bits")  # fmt: skip
+        return kept
+
+    def structures(self, kept: int | None) -> tuple[list[Structure], int]:
+        """Those that explain which small terms large ones swallow, and how many products were asked about."""
+        k = self.backend.k or FIRST_K
+        while True:
+            asked = structure.ask(self.backend, self.numbers, k, self.rng, kept)
+            found = structure.found(asked, k)
+            told = structure.telling(asked)
+            whole = all(each.k > k // 2 for each in found) and bool(found)
+            if not (told and whole) or self.backend.k is not None or k >= MOST_K:
+                break
+            k *= 2
+        gone = int((asked.seen == structure.GONE).sum())
+        seen = f"u gone in {gone:,} of {len(asked.seen):,}"
+        if not found:
+            found = [structure.nearest(asked, k)]
+            self.note("structure", "+M, -M and a small u", seen, f"no known structure; nearest: {found[0].words()}")
+        else:
+            also = f", or one of {len(found) - 1} others" if len(found) > 1 else ""
+            self.note("structure", "+M, -M and a small u, all over k", seen, found[0].words() + also)
+        if len(found) > FEW:
+            found = [found[at * (len(found) - 1) // (FEW - 1)] for at in range(FEW)]
+        return found, k
+
+    def summed(self, found: list[Structure], kept: int | None, k: int) -> list[Unit]:
+        """The units of those structures that give every answer of the sweeps."""
+        backend = self.backend
+        asked = probes.sweeps(self.numbers, found, k, backend.hidden)
+        d = backend.pairs(backend.rows([p.row for p in asked]))
+        decoded = formats.decode_array(d, backend.accumulate).tolist()
+        aligned_bits = probes.alignment(asked, decoded)
+        if kept is None:
+            kept = probes.reach(asked, decoded)
+        near = {bit for bit in (kept, aligned_bits) if bit is not None}
+        order = sorted(
+            range(len(asked)), key=lambda at: (min((abs(asked[at].depth - bit - 1) for bit in near), default=0), at % 7)
+        )
+        cancelling = [at for at in order if asked[at].cancels]
+        alone = Sieve([asked[at].row for at in cancelling], d[cancelling], self.names)
+        every = Sieve([asked[at].row for at in order], d[order], self.names)
+        units: list[Unit] = []
+        for each in found:
+            for unit in alone.left(candidates.aligned(self.base, each), 200):
+                units += every.left(candidates.rounded(unit, kept, not backend.hidden), 400)
+        if aligned_bits is not None:
+            self.note("alignment", "Q, Q*2^-n and -Q in one sum", f"smallest thing left: Q*2^-{aligned_bits}",
+                      f"{aligned_bits} fraction bits stay below the largest exponent")  # fmt: skip
+        if not units:
+            self.note("sums", f"{len(asked):,} sweeps", "no candidate gives every answer", "nearest one is kept")
+            units = [every.nearest(u for each in found for unit in candidates.aligned(self.base, each)
+                                   for u in candidates.rounded(unit, kept, not backend.hidden))]  # fmt: skip
+        else:
+            self.note("sums", f"{len(asked):,} sweeps of a small term below a large one",
+                      f"{len(units)} candidates give every answer", described(units[0]))  # fmt: skip
+        return units
+
+
+def described(unit: Unit) -> str:
+    """The widths of a unit, for people."""
+    if unit.sum == "aligned":
+        return f"aligned to {unit.align_bits} bits by {unit.cut}, rounded to {unit.width} by {unit.rounding}"
+    return f"sums {unit.sum}, rounded to {unit.width} bits by {unit.rounding}"
