@@ -1,11 +1,14 @@
 """Engine and reference side by side: what must be equal, as values that a test can compare and print."""
 
+from functools import cache
+
 import numpy as np
 
 from gemmlab.emulator.launch import launch_of
 from gemmlab.emulator.lockstep.running import run
-from gemmlab.emulator.lower import program_of
+from gemmlab.emulator.lower import arguments_of, lower
 from gemmlab.emulator.reference import run_reference
+from gemmlab.emulator.source import load
 from gemmlab.emulator.tallies import Tally
 
 
@@ -37,10 +40,16 @@ def copied(args):
     return tuple(a.copy() if isinstance(a, np.ndarray) else a for a in args)
 
 
+@cache
+def lowered(kernel, arguments):
+    """A kernel's program for arguments of these types: many launches are of one."""
+    return lower(load(kernel), arguments)
+
+
 def both(kernel, grid, block, make_args, **more):
     """(engine's outcome and arrays, reference's) of one launch."""
     args, others = make_args(), make_args()
-    program = program_of(kernel, *args)
+    program = lowered(kernel, arguments_of(load(kernel), args))
     launch = launch_of(program, grid, block, args, **more)
     one = run(program, launch)
     other = run_reference(kernel, grid, block, *others, **more)

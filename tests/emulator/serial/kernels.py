@@ -1,13 +1,15 @@
-"""Tiled kernels with and without their barriers, one program each for tiles of any side up to 8."""
+"""Small kernels that race, and a tiled matmul of tiles of any side up to 8, with and without its barriers."""
 
 import numpy as np
 from numba import cuda, float32
 
 SIDE = 8
+BOTH, NO_FIRST, NO_SECOND = (True, True), (False, True), (True, False)  # barriers of `tiled`
 
 
 @cuda.jit
-def tiled(a, b, c):
+def tiled(a, b, c, first, second):
+    """A matmul whose barriers are switched at run time: a program of its own for each case takes long to compile."""
     sa = cuda.shared.array((SIDE, SIDE), float32)
     sb = cuda.shared.array((SIDE, SIDE), float32)
     tx, ty, tile = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.x
@@ -17,46 +19,12 @@ def tiled(a, b, c):
     for k0 in range(0, n, tile):
         sa[ty, tx] = a[row, k0 + tx] if row < n and k0 + tx < n else float32(0)
         sb[ty, tx] = b[k0 + ty, col] if col < n and k0 + ty < n else float32(0)
-        cuda.syncthreads()
+        if first:
+            cuda.syncthreads()
         for k in range(tile):
             s += sa[ty, k] * sb[k, tx]
-        cuda.syncthreads()
-    if row < n and col < n:
-        c[row, col] = s
-
-
-@cuda.jit
-def no_first_barrier(a, b, c):
-    sa = cuda.shared.array((SIDE, SIDE), float32)
-    sb = cuda.shared.array((SIDE, SIDE), float32)
-    tx, ty, tile = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.x
-    col, row = cuda.grid(2)
-    n = a.shape[0]
-    s = float32(0)
-    for k0 in range(0, n, tile):
-        sa[ty, tx] = a[row, k0 + tx] if row < n and k0 + tx < n else float32(0)
-        sb[ty, tx] = b[k0 + ty, col] if col < n and k0 + ty < n else float32(0)
-        for k in range(tile):
-            s += sa[ty, k] * sb[k, tx]
-        cuda.syncthreads()
-    if row < n and col < n:
-        c[row, col] = s
-
-
-@cuda.jit
-def no_second_barrier(a, b, c):
-    sa = cuda.shared.array((SIDE, SIDE), float32)
-    sb = cuda.shared.array((SIDE, SIDE), float32)
-    tx, ty, tile = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.x
-    col, row = cuda.grid(2)
-    n = a.shape[0]
-    s = float32(0)
-    for k0 in range(0, n, tile):
-        sa[ty, tx] = a[row, k0 + tx] if row < n and k0 + tx < n else float32(0)
-        sb[ty, tx] = b[k0 + ty, col] if col < n and k0 + ty < n else float32(0)
-        cuda.syncthreads()
-        for k in range(tile):
-            s += sa[ty, k] * sb[k, tx]
+        if second:
+            cuda.syncthreads()
     if row < n and col < n:
         c[row, col] = s
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from emulator.serial import kernels
+from emulator.serial.kernels import BOTH, NO_FIRST, NO_SECOND
 from gemmlab.emulator.launch import launch_of
 from gemmlab.emulator.lower import program_of
 from gemmlab.emulator.serial import NAMED, Schedule, replay, run_schedule, search
@@ -21,18 +22,19 @@ def sizes(tile):
     return (tile, 2 * tile, 2 * tile + 1)
 
 
-def launched(kernel, tile, n):
+def launched(barriers, tile, n):
     """A program, its launch, the output array and what it should hold."""
     a, b = kernels.matrices(n)
     c = np.zeros((n, n), np.float32)
-    program = program_of(kernel, a, b, c)
+    args = (a, b, c, *barriers)
+    program = program_of(kernels.tiled, *args)
     across = -(-n // tile)
-    return program, launch_of(program, (across, across), (tile, tile), (a, b, c)), c, a @ b
+    return program, launch_of(program, (across, across), (tile, tile), args), c, a @ b
 
 
-def worst(kernel, tile, n, **limits):
+def worst(barriers, tile, n, **limits):
     """Of a search judged by the exact product; its witness does the same again."""
-    program, launch, c, product = launched(kernel, tile, n)
+    program, launch, c, product = launched(barriers, tile, n)
 
     def judge(outputs):
         return int((outputs["c"] != product).sum()), float(np.abs(outputs["c"] - product).max())
@@ -46,12 +48,12 @@ def worst(kernel, tile, n, **limits):
 
 @pytest.mark.parametrize(("tile", "n"), [(tile, n) for tile in TILES for n in sizes(tile)])
 def test_a_kernel_with_both_barriers_is_right_under_every_schedule(tile, n):
-    assert worst(kernels.tiled, tile, n).wrong_elements == 0
+    assert worst(BOTH, tile, n).wrong_elements == 0
 
 
 @pytest.mark.parametrize(("tile", "n"), [(tile, n) for tile in TILES for n in sizes(tile)])
 def test_without_the_first_barrier_it_is_wrong_at_every_size(tile, n):
-    found = worst(kernels.no_first_barrier, tile, n, states=0)
+    found = worst(NO_FIRST, tile, n, states=0)
     # of one tile the thread that runs last is always right; with two, another thread is last in the next
     assert found.wrong_elements == (n * n if n > tile else n * n - 1)
     assert found.tries[0].schedule == NAMED["lockstep"]
@@ -60,19 +62,19 @@ def test_without_the_first_barrier_it_is_wrong_at_every_size(tile, n):
 
 @pytest.mark.parametrize(("tile", "n"), [(tile, n) for tile in TILES for n in sizes(tile)])
 def test_without_the_second_barrier_it_is_wrong_where_there_is_a_second_tile(tile, n):
-    found = worst(kernels.no_second_barrier, tile, n, states=0)
+    found = worst(NO_SECOND, tile, n, states=0)
     assert (found.wrong_elements > 0) == (n > tile)
     assert found.tries[0].wrong_elements == 0
 
 
 def test_all_interleavings_of_one_tile_are_harmless_without_the_second_barrier():
-    found = worst(kernels.no_second_barrier, 2, 2)
+    found = worst(NO_SECOND, 2, 2)
     assert found.all_interleavings
     assert found.wrong_elements == 0
 
 
 def test_no_interleaving_of_one_tile_makes_all_four_elements_wrong():
-    found = worst(kernels.no_first_barrier, 2, 2)
+    found = worst(NO_FIRST, 2, 2)
     assert found.all_interleavings
     assert found.states > 2401  # 7 places in the code of each of 4 threads, and what they read
     assert found.wrong_elements == 3
@@ -107,7 +109,7 @@ def test_every_serial_order_of_four_threads_attains_the_bound_and_no_interleavin
 
 
 def test_a_witness_of_single_turns_replays():
-    program, launch, c, product = launched(kernels.no_second_barrier, 2, 4)
+    program, launch, c, product = launched(NO_SECOND, 2, 4)
     extreme = worst_of_all(program, launch, {"c": product.ravel()}, lambda left: (left["c"] != product.ravel()).sum())
     again = Schedule.from_json(extreme.schedule.to_json())
     assert again == extreme.schedule
@@ -121,7 +123,7 @@ def test_a_witness_of_single_turns_replays():
 
 
 def test_blocks_in_any_order_do_the_same_where_they_share_nothing():
-    program, launch, c, _ = launched(kernels.no_first_barrier, 3, 7)
+    program, launch, c, _ = launched(NO_FIRST, 3, 7)
     run_schedule(program, launch, NAMED["serial"])
     expected = c.copy()
     for order, together in itertools.product(("forward", "reverse", "shuffled"), (1, 4, 9)):
@@ -131,7 +133,7 @@ def test_blocks_in_any_order_do_the_same_where_they_share_nothing():
 
 
 def test_a_launch_that_is_too_large_is_searched_on_some_of_its_blocks():
-    program, launch, c, product = launched(kernels.no_first_barrier, 4, 36)
+    program, launch, c, product = launched(NO_FIRST, 4, 36)
     found = search(program, launch, budget=150_000)
     assert 2 <= len(found.schedule.only) < launch.blocks == 81
     assert "of 81 blocks" in found.notes[0]
@@ -150,7 +152,7 @@ def test_a_launch_that_is_too_large_is_searched_on_some_of_its_blocks():
 
 
 def test_blocks_run_alone_or_in_any_order_by_their_numbers():
-    program, launch, c, product = launched(kernels.tiled, 2, 6)
+    program, launch, c, product = launched(BOTH, 2, 6)
     for order in ("forward", "reverse", "shuffled"):
         c[:] = 0
         ran = run_schedule(program, launch, replace(NAMED["serial"], blocks=order, only=(5, 1), together=2))
@@ -162,7 +164,7 @@ def test_blocks_run_alone_or_in_any_order_by_their_numbers():
 
 
 def test_states_of_all_blocks_together_are_bounded():
-    program, launch, c, product = launched(kernels.no_second_barrier, 2, 4)
+    program, launch, c, product = launched(NO_SECOND, 2, 4)
     whole = worst_of_all(program, launch, {"c": product.ravel()}, lambda left: (left["c"] != product.ravel()).sum())
     for states, enough in ((whole.states, True), (whole.states - 1, False)):
         found = search(program, launch, random_tries=0, states=states)
