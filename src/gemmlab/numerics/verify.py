@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Mapping
 from os import PathLike
 from typing import Any
@@ -139,12 +140,15 @@ def opened(recorded: str | PathLike[str] | Mapping[str, Any]) -> Mapping[str, An
     if isinstance(recorded, Mapping):
         return recorded
     try:
-        with np.load(recorded, allow_pickle=False) as held:
-            if isinstance(held, np.ndarray):
-                raise GemmlabError(f"{recorded} holds one array", f"an .npz of {LAYOUT}")
+        held = np.load(recorded, allow_pickle=False)
+        if isinstance(held, np.ndarray):
+            raise ValueError("one array")
+        with held:
             return dict(held)
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise GemmlabError(f"cannot read {recorded}: {error}", f"an .npz of {LAYOUT}") from None
+    except OSError as error:
+        raise GemmlabError(f"cannot read {recorded}: {error.strerror or error}", f"an .npz of {LAYOUT}") from None
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error):
+        raise GemmlabError(f"{recorded} is no .npz of plain arrays", f"an .npz of {LAYOUT}") from None
 
 
 def missing(name: str, arrays: Mapping[str, Any]) -> GemmlabError:
