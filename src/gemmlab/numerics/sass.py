@@ -52,7 +52,10 @@ PTX_FORMATS = {
     "s32": "int32",
 }
 OPERANDS = tuple(name for name in POINTERS if name not in ("float32", "int32"))
-ACCUMULATORS = {"int8": ("int32",), "float16": ("float32", "float16")}
+ACCUMULATORS = {
+    "int8": ("int32",),
+    **dict.fromkeys(("float16", "float8_e4m3fn", "float8_e5m2"), ("float32", "float16")),
+}
 KERNELS = Path(__file__).parent / "backends" / "kernels.py"
 SPELLINGS = ("chained", "added", "summed", "masked")
 OPCODE = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_]*(?:\.[A-Za-z0-9_]+)*)")
@@ -172,6 +175,12 @@ def compile_kernel(
     return judged(source.rpartition(":")[2], architecture, done.compiler, done.ptx, disassembled(done.cubin), *pair)
 
 
+def needs_triton() -> None:
+    """Raise GemmlabError where triton is not installed."""
+    if find_spec("triton") is None:
+        raise GemmlabError("triton is not installed", 'pip install "gemmlab[triton]"')
+
+
 def disassembled(cubin: bytes) -> str:
     """Machine code as text, by the disassembler that Triton's package brings; raises GemmlabError."""
     package = find_spec("triton")
@@ -226,7 +235,7 @@ def judged(
     on_float16 = any(name.startswith("HMMA") for name in opcodes)
     by_triton = left == "float16" and (a_format.startswith("float8") or (unpacked and on_float16))
     by_assembler = left.startswith("float8") and on_float16
-    name = f"{family}.{way}.{left}"
+    name = f"{family}.{way}.{left.replace('uint8', 'int8')}"
     if kinds and kinds[0] == "float16":
         name += ".float16"
     if name not in names():
