@@ -207,12 +207,12 @@ def test_float_operations_of_small_kernels(case):
 
 
 @functools.cache
-def product_counts(case_name):
-    """Counts of a product of matrices by the compiled form."""
+def product_counts(case_name, *, values=True):
+    """Counts of a product of matrices by the compiled form, which examples/emulate_ladder.py runs too, with values."""
     case = CASES[case_name]
     arrays = [piece.host for piece in case.pieces()]
     program = program_of(case.program(), *arrays)
-    outcome = run(program, launch_of(program, case.grid, case.block, arrays))
+    outcome = run(program, launch_of(program, case.grid, case.block, arrays), values=values)
     return outcome_counts(outcome.tallies, lambda array: program.arrays[array].space if array else "")
 
 
@@ -259,6 +259,12 @@ def test_products_count_as_the_chip_does(kernel):
 def test_figures_read_before(name, requests, pieces):
     ours, _ = product_counts(f"{name} 256x256x256")
     assert (ours["global_ld_requests"], ours["global_ld_sectors"], ours["fma"]) == (requests, pieces, 16777216)
+
+
+@pytest.mark.parametrize("rung", ["tiled", "register_2d"])
+def test_counts_are_the_same_without_values(rung):
+    name = f"{rung} 256x256x256"
+    assert product_counts(name, values=False) == product_counts(name)
 
 
 def test_every_row_of_the_record_is_compared():
