@@ -100,7 +100,7 @@ class Accesses:
         self.records.append(Recorded(*of, lanes, kept, each, memo, counts, values, merge))
         if merge is not None and merge.turn:  # the first of each group counts
             text = e.writer.text(access.index[-1])
-            e.text.put(f"REC[{number}, {SKIP}] = {text} % {merge.elements}")
+            e.text.put(f"REC[{RECORD * number + SKIP}] = {text} % {merge.elements}")
         e.allocate(f"r{number} = records + {8 * RECORD * number}")
         return f"r{number}", self.records[-1]
 
@@ -120,12 +120,12 @@ class Accesses:
             x = ", ".join([*shared, *["0"] * (3 - len(shared))])
             with text.under(f"if reach({name}, {full}, {x}) < 0:"):
                 self.one_by_one(axes, name)
-            slow = f"REC[{number}, {HOW}]"
+            slow = f"REC[{RECORD * number + HOW}]"
             text.put(f"{start} = {e.start(record.each)} if {slow} else {e.start(record.lanes)}")
         else:
             self.one_by_one(axes, name)
             text.put(f"{start} = {e.start(record.each)}")
-        text.put(f"{offset} = REC[{number}, {FOUND}]")
+        text.put(f"{offset} = REC[{RECORD * number + FOUND}]")
         return Reached(number, name, start, offset)
 
     def fit_view(self, array: p.Array, name: str, record: Recorded) -> bool:
@@ -137,11 +137,11 @@ class Accesses:
                 f"{file}:{line}: `{array.name}` is a slice whose ends differ between threads",
                 "index the whole array, and add the slice's start to the index",
             )
-        placed = e.layout.arrays[array.base]
+        of = e.layout.arrays[array.base].prefix
         number = len(self.records) - 1
         e.text.put(
-            f"REC[{number}, {EXTENT}] = {e.writer.text(array.extents[0])}",
-            f"REC[{number}, {ORIGIN}] = {placed.prefix}_o + ({e.writer.text(array.offset)}) * {placed.prefix}_s0",
+            f"REC[{RECORD * number + EXTENT}] = {e.writer.text(array.extents[0])}",
+            f"REC[{RECORD * number + ORIGIN}] = {of}_o + ({e.writer.text(array.offset)}) * {of}_s0",
         )
         return True
 
@@ -198,7 +198,7 @@ class Accesses:
         value = self.value(load, where, place)
         if careful:
             # places that were reached by a table are relative to thread 0's, and may be negative
-            there = f"REC[{where.number}, {HOW}] == 0 or {place} >= 0"
+            there = f"REC[{RECORD * where.number + HOW}] == 0 or {place} >= 0"
             value = f"{value} if {there} else {constant(self.placed(load).array.type, 0)}"
         yield f"{target} = {value}"
 
@@ -210,7 +210,7 @@ class Accesses:
         if not e.is_wanted(load):
             return
         target = e.writer.variable(load.name)
-        e.text.put(f"k = first_active(Z_address + 8 * {where.start}, {e.pointer(e.mask())}, NT)")
+        e.text.put(f"k = first_active(Z_at + 8 * {where.start}, {e.pointer(e.mask())}, NT)")
         e.text.put(f"{target} = {constant(self.placed(load).array.type, 0)}")
         e.text.put(f"if k >= 0: {target} = {self.value(load, where, 'k')}")
 
@@ -242,7 +242,7 @@ class Accesses:
         if e.wanted is not None:
             return
         line = f"{placed.prefix}_m[Z[{where.start} + t] + {where.offset}] = X{store.site}[t]"
-        in_range = f"REC[{where.number}, {HOW}] < 2"
+        in_range = f"REC[{RECORD * where.number + HOW}] < 2"
         full = in_range if e.active.full == "True" else f"{e.active.full} and {in_range}"
         e.text.put(f"if {full}:", f"    for t in range(NT): {line}", "else:", "    for t in range(NT):")
         e.text.put(f"        if {e.mask()}[t] and Z[{where.start} + t] >= 0: {line}")
@@ -261,32 +261,33 @@ class Accesses:
         place = f"Z[{where.start} + t]"
         memory = f"{placed.prefix}_m[{place}]"
         half = placed.array.type == "float16"
+        old, new = f"old{atomic.site}", f"new{atomic.site}"  # a name of generated code has one type throughout
         with text.under("for t in range(NT):"), text.under(f"if {e.mask()}[t]:"):
-            text.put(f"old = {constant(placed.array.type, 0)}")
+            text.put(f"{old} = {constant(placed.array.type, 0)}")
             with text.under(f"if {place} >= 0:"):
-                text.put(f"old = half_to_single({memory})" if half else f"old = {memory}")
-                text.put(f"new = {e.writer.text(atomic.value)}")
+                text.put(f"{old} = half_to_single({memory})" if half else f"{old} = {memory}")
+                text.put(f"{new} = {e.writer.text(atomic.value)}")
                 expected = e.writer.text(atomic.compare) if atomic.compare is not None else ""
-                changed = CHANGES[atomic.op].replace("EXPECTED", expected)
+                changed = CHANGES[atomic.op].format(old=old, new=new, expected=expected)
                 kind = held(placed.array.type)
                 text.put(f"{memory} = single_to_half({changed})" if half else f"{memory} = np.{kind}({changed})")
             if atomic.name is not None:
-                text.put(f"{e.writer.variable(atomic.name)} = old")
+                text.put(f"{e.writer.variable(atomic.name)} = {old}")
 
 
 #: arrays by thread of each record, and what they hold at first
 ROWS = (("L", 0), ("K", -1), ("G", 0), ("M", -1), ("N", -1))
 
 CHANGES = {
-    "add": "old + new",
-    "sub": "old - new",
-    "max": "larger(old, new)",
-    "min": "smaller(old, new)",
-    "and": "old & new",
-    "or": "old | new",
-    "xor": "old ^ new",
-    "exch": "new",
-    "cas": "(new if old == EXPECTED else old)",
+    "add": "{old} + {new}",
+    "sub": "{old} - {new}",
+    "max": "larger({old}, {new})",
+    "min": "smaller({old}, {new})",
+    "and": "{old} & {new}",
+    "or": "{old} | {new}",
+    "xor": "{old} ^ {new}",
+    "exch": "{new}",
+    "cas": "({new} if {old} == {expected} else {old})",
 }
 
 __all__ = ["CHANGES", "LANES", "Access", "Accesses", "Reached", "Recorded"]

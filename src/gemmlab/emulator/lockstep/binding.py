@@ -51,7 +51,8 @@ def bound(program: p.Program, launch: Launch, layout: Layout) -> Bound:
             continue
         placed, span = layout.arrays[argument.name], spans[argument.name]
         origin = (address(value) - span.start) // placed.itemsize
-        arguments += [span.memory, origin, *value.shape, *(stride // placed.itemsize for stride in value.strides)]
+        arguments += [address(span.memory), origin, *value.shape]
+        arguments += [stride // placed.itemsize for stride in value.strides]
         made.memory[argument.name], made.shadows[argument.name] = span.memory, span.shadow
         made.origins[argument.name], made.phases[argument.name] = origin, span.phase
     made.arguments = tuple(arguments)

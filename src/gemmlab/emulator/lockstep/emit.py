@@ -17,7 +17,7 @@ from gemmlab.emulator.lockstep.exchanges import exchange
 from gemmlab.emulator.lockstep.expressions import Writer
 from gemmlab.emulator.lockstep.layout import Layout
 from gemmlab.emulator.lockstep.merging import merges
-from gemmlab.emulator.lockstep.runtime.places import HOW
+from gemmlab.emulator.lockstep.runtime.places import HOW, RECORD
 from gemmlab.emulator.lockstep.steering import Steering, escaping
 from gemmlab.emulator.lockstep.tails import settled
 from gemmlab.emulator.lockstep.uniform import uniformity
@@ -134,7 +134,7 @@ class Emitter(Steering):
         if doing:
             careful = self.active.full != "True" or bool(reads)
             full = [] if self.active.full == "True" else [self.active.full]
-            odd = " | ".join(f"REC[{where[s.site].number}, {HOW}]" for s in reads)
+            odd = " | ".join(f"REC[{RECORD * where[s.site].number + HOW}]" for s in reads)
             clean = " and ".join([*full, *([f"({odd}) < 2"] if odd else [])])
             if careful:
                 self.text.put(f"if {clean}:")

@@ -13,6 +13,7 @@ from gemmlab.emulator.lockstep.columns import COLUMNS
 from gemmlab.emulator.lockstep.emit import Emitter
 from gemmlab.emulator.lockstep.expressions import constant, held
 from gemmlab.emulator.lockstep.layout import Layout
+from gemmlab.emulator.lockstep.runtime.addresses import AS
 from gemmlab.emulator.lockstep.runtime.symbols import FUNCTIONS
 from gemmlab.emulator.lockstep.unset import perhaps_unset
 from gemmlab.emulator.lockstep.writing import Loop
@@ -24,13 +25,27 @@ from numba import njit
 from gemmlab.emulator.halves import half_to_single, single_to_half, round_half
 from gemmlab.emulator.serial.runtime_values import *
 from gemmlab.emulator.lockstep.runtime.symbols import EXTERNAL
+from gemmlab.emulator.lockstep.runtime.addresses import AS
+from gemmlab.emulator.lockstep.runtime.plainly import Plainly
 {symbols}
 
 '''
 PARAMETERS = (
-    "which, first, last, gridDim_x, gridDim_y, gridDim_z, blockDim_x, blockDim_y, blockDim_z, tx, ty, tz, "
-    "C_address, sizes, E, LEFTS, REC, E_address, F_address, S_address, records, begin, limit, blank, dynamic"
+    "which_at, chosen, first, last, gridDim_x, gridDim_y, gridDim_z, blockDim_x, blockDim_y, blockDim_z, "
+    "tx_at, ty_at, tz_at, C_address, sizes, LEFTS_at, E_address, F_address, S_address, records, "
+    "begin, limit, blank, dynamic"
 )
+#: memory of int64 by name, and what holds its address
+WORDS = {
+    "which": "which_at",
+    "tx": "tx_at",
+    "ty": "ty_at",
+    "tz": "tz_at",
+    "E": "E_address",
+    "REC": "records",
+    "LEFTS": "LEFTS_at",
+    "Z": "Z_at",
+}
 
 
 @dataclass(frozen=True)
@@ -65,7 +80,7 @@ def generated(
     out.put("for turn in range(first, last):")
     out.depth = 2
     out.put(
-        "block = which[turn] if which.shape[0] > 0 else turn",
+        "block = which[turn] if chosen > 0 else turn",
         "blockIdx_x = block % gridDim_x",
         "blockIdx_y = block // gridDim_x % gridDim_y",
         "blockIdx_z = block // (gridDim_x * gridDim_y)",
@@ -96,20 +111,28 @@ def generated(
     out.depth = 1
     out.put("return last")
     body = out.text()
+    memories = sorted(name for name in map(memory, AS) if f"{name}(" in body)
     names = [
         *layout.parameters(),
-        "Z",
-        "Z_address",
-        *(part for kind in rows for part in (f"Z{kind}", f"Z{kind}_address")),
+        "Z_at",
+        *(f"Z{kind}_at" for kind in rows),
     ]
-    head = "@njit(nogil=True, cache=True, error_model='numpy', boundscheck=False)\n"
+    head = "@njit(nogil=True, cache=True, error_model='numpy', boundscheck=False, pipeline_class=Plainly)\n"
     head += f"def run_blocks({', '.join([PARAMETERS, *names])}):\n"
     symbols = frozenset(name for name in FUNCTIONS if f"{name}(" in body)
-    imports = "\n".join(f'{name} = EXTERNAL["{name}"]' for name in sorted(symbols))
+    imports = "\n".join(
+        [f'{name} = EXTERNAL["{name}"]' for name in sorted(symbols)]
+        + [f'{name} = AS["{name[3:]}"]' for name in memories]
+    )
     text = IMPORTS.format(name=program.name, symbols=imports) + head + body
     return Generated(
         text, symbols, layout, rows, tuple(emitter.access.records), emitter.same_as, emitter.sizes, wanted is None
     )
+
+
+def memory(kind: str) -> str:
+    """The name of the function that takes an address as memory of a numpy type."""
+    return f"as_{kind}"
 
 
 def by_kind(emitter: Emitter) -> dict[str, list[tuple[str, int]]]:
@@ -121,17 +144,23 @@ def by_kind(emitter: Emitter) -> dict[str, list[tuple[str, int]]]:
 
 
 def naming(rows: dict[str, list[tuple[str, int]]], emitter: Emitter) -> Iterator[str]:
-    """Lines that name arrays by thread, where they begin, and their addresses, each only if it is used."""
+    """Lines that name memory, arrays by thread, where those begin, and their addresses, each only if it is used."""
     seen = emitter.text.text()
+    for name, at in WORDS.items():
+        if f"{name}[" in seen:
+            yield f"{name} = {memory('int64')}({at})"
+    for array in emitter.layout.arrays.values():
+        if f"{array.prefix}_m[" in seen:
+            yield f"{array.prefix}_m = {memory(array.stored)}({array.prefix}_at)"
     for kind, names in rows.items():
         size = np.dtype(kind).itemsize
         for i, (name, _) in enumerate(names):
-            if f"{name}[" in seen:
-                yield f"{name} = Z{kind}[{i}]"
             if name in emitter.begun:
                 yield f"{name}_from = {i} * wide"
             if name in emitter.pointed:
-                yield f"{name}_at = Z{kind}_address + {i * size} * wide"
+                yield f"{name}_at = Z{kind}_at + {i * size} * wide"
+            if f"{name}[" in seen:
+                yield f"{name} = {memory(kind)}(Z{kind}_at + {i * size} * wide)"
 
 
 __all__ = ["COLUMNS", "Generated", "generated"]

@@ -107,14 +107,14 @@ class Layout:
                 names.append(f"p_{argument.name}")
                 continue
             prefix = self.arrays[argument.name].prefix
-            names += [f"{prefix}_{what}" for what in ("m", "o")]
+            names += [f"{prefix}_{what}" for what in ("at", "o")]
             names += [f"{prefix}_{what}{axis}" for what in "ns" for axis in range(argument.ndim)]
         for placed in self.arrays.values():
             prefix = placed.prefix
             names += {
-                "shared": [f"{prefix}_m", f"{prefix}_at", f"{prefix}_bytes"],
-                "local": [f"{prefix}_m", f"{prefix}_at", f"{prefix}_bytes", f"{prefix}_I_at"],
-                "dynamic": [f"{prefix}_m"],
+                "shared": [f"{prefix}_at", f"{prefix}_bytes"],
+                "local": [f"{prefix}_at", f"{prefix}_bytes", f"{prefix}_I_at"],
+                "dynamic": [f"{prefix}_at"],
             }.get(placed.array.space, [])
         return [*names, *(["D_at"] if self.dynamic else [])]
 

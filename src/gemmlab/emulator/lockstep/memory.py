@@ -36,6 +36,9 @@ class State:
         self.program, self.launch, self.layout = program, launch, layout
         self.warps = (launch.threads + 31) // 32
         self.bound: Bound = bound(program, launch, layout)
+        x, y, _ = launch.block
+        t = np.arange(launch.threads)
+        self.threads: Integers = np.array([t % x, t // x % y, t // (x * y)], np.int64)
         self.counters: Integers = np.zeros((max(1, len(program.sites)), COLUMNS), np.int64)
         self.sizes: Integers = np.zeros((made.masks + 1, 2), np.int64)
         self.sizes[0] = launch.threads, self.warps
@@ -153,18 +156,13 @@ class State:
     def arguments(self, limit: int) -> tuple[Any, ...]:
         """Everything behind the blocks' numbers, as the generated function takes it."""
         launch = self.launch
-        x, y, _ = launch.block
-        number = np.arange(launch.threads)
-        whole = self.scratch["int64"]
         return (
             *launch.grid,
             *launch.block,
-            *(part.astype(np.int64) for part in (number % x, number // x % y, number // (x * y))),
+            *(at(axis) for axis in self.threads),
             at(self.counters),
             at(self.sizes),
-            self.epochs,
-            self.left,
-            self.records,
+            at(self.left),
             at(self.epochs),
             at(self.faults),
             at(self.met),
@@ -175,9 +173,8 @@ class State:
             launch.dynamic_shared_bytes,
             *self.bound.arguments,
             *self.own.arguments,
-            whole.reshape(-1),
-            at(whole),
-            *(part for kind in self.made.rows for part in (self.scratch[kind], at(self.scratch[kind]))),
+            at(self.scratch["int64"]),
+            *(at(self.scratch[kind]) for kind in self.made.rows),
         )
 
     def counted(self) -> Integers:
@@ -214,7 +211,7 @@ class Own:
             else:
                 continue
             memory = self.memory[placed.prefix]
-            self.arguments += [memory] if space == "dynamic" else [memory, at(memory), memory.nbytes]
+            self.arguments += [at(memory)] if space == "dynamic" else [at(memory), memory.nbytes]
             if space == "local":
                 self.unwritten[placed.prefix] = np.zeros(size, np.uint8)
                 self.arguments.append(at(self.unwritten[placed.prefix]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -58,7 +58,7 @@ def run(
     made = generated(program, wanted=wanted, merge=merge, overlapping=overlapping(program, launch))
     with lightly():
         ready()
-        function = compiled(made.text, program.name).run_blocks
+        function = called(compiled(made.text, program.name).run_blocks)
     layout = made.layout
     workers = 1 if alone(program, layout) else max(1, threads or os.cpu_count() or 1)
     before = saved(program, launch) if values else []
@@ -74,6 +74,15 @@ def run(
             )
     counted = len(blocks) if blocks is not None else launch.blocks
     return Outcome(tallies_of(program, found.counters), faults_of(program, layout, launch, found), counted)
+
+
+def called(run_blocks: Callable[..., int]) -> Callable[..., int]:
+    """A generated function as one that takes the blocks' numbers as an array."""
+
+    def function(which: Integers, *arguments: Any) -> int:
+        return run_blocks(int(which.ctypes.data), len(which), *arguments)
+
+    return function
 
 
 def overlapping(program: p.Program, launch: Launch) -> bool:
