@@ -6,6 +6,7 @@ Here 20 x 20, with tiles of 8: as 1000 is no multiple of 32, so is 20 none of 8.
 from numba import cuda, float32
 
 from emulator.public_fault import Launch, Pair, product, product_of
+from gemmlab.kernels.ladder import load
 
 TILE = 8
 SIDE = 20
@@ -28,27 +29,7 @@ def faulty(a, b, c):
     c[row, col] = total
 
 
-@cuda.jit
-def mended(a, b, c):
-    a_tile = cuda.shared.array((TILE, TILE), float32)
-    b_tile = cuda.shared.array((TILE, TILE), float32)
-    x, y = cuda.threadIdx.x, cuda.threadIdx.y
-    col, row = cuda.grid(2)
-    total = float32(0)
-    for start in range(0, a.shape[1], TILE):
-        left, right = float32(0), float32(0)
-        if row < a.shape[0] and start + x < a.shape[1]:
-            left = a[row, start + x]
-        if start + y < b.shape[0] and col < b.shape[1]:
-            right = b[start + y, col]
-        a_tile[y, x], b_tile[y, x] = left, right
-        cuda.syncthreads()
-        for i in range(TILE):
-            total += a_tile[y, i] * b_tile[i, x]
-        cuda.syncthreads()
-    if row < c.shape[0] and col < c.shape[1]:
-        c[row, col] = total
-
+mended = load("tiled:tiled")(TILE)  # guards its loads and its stores
 
 PAIR = Pair(
     source="https://github.com/NVIDIA/cuda-samples/issues/411",

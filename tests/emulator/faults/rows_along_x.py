@@ -1,32 +1,11 @@
 """Naive with x as the row: a warp's 32 threads read 32 rows of A, a sector each, and write 32 rows of C."""
 
-from numba import cuda, float32
-
 from emulator.public_fault import Launch, Pair, product, product_of
+from gemmlab.kernels.ladder import load
 
 SIDE = 64
 WARPS = SIDE * SIDE // 32
-
-
-@cuda.jit
-def faulty(a, b, c):
-    row, col = cuda.grid(2)
-    if row < c.shape[0] and col < c.shape[1]:
-        total = float32(0)
-        for i in range(a.shape[1]):
-            total += a[row, i] * b[i, col]
-        c[row, col] = total
-
-
-@cuda.jit
-def mended(a, b, c):
-    col, row = cuda.grid(2)
-    if row < c.shape[0] and col < c.shape[1]:
-        total = float32(0)
-        for i in range(a.shape[1]):
-            total += a[row, i] * b[i, col]
-        c[row, col] = total
-
+faulty, mended = load("uncoalesced:kernel"), load("naive:kernel")
 
 PAIR = Pair(
     source="https://github.com/siboehm/SGEMM_CUDA/issues/7",
