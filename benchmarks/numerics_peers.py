@@ -5,8 +5,9 @@
 
 Every unit that both have, in every pair of formats it takes; chains of two instructions with C. A result differs where
 its code differs, NaN included where the unit promises its code. `--silicon` is a folder of recordings of real chips
-<chip>_<format>.npz, as `gemmlab.numerics.verify` reads them: mismatches of both on them, which decide who is right
-where they disagree. mmasim is installed by whoever runs this, into an environment of its own.
+<chip>_<format>.npz, as `gemmlab.numerics.verify` reads them, with mismatches of both on them: they decide who is right
+where the two differ, and where mmasim has no entry its nearest one is taken. mmasim is installed by whoever runs this,
+into an environment of its own.
 """
 
 import argparse
@@ -25,7 +26,9 @@ import numpy as np
 
 from emulator_peers import processor
 from gemmlab import formats, numerics
+from gemmlab.numerics.operands import typed
 from gemmlab.numerics.unit import Unit
+from gemmlab.numerics.verify import outputs
 from numerics_vectors import Vectors, vectors
 
 HERE = Path(__file__).parent
@@ -48,7 +51,14 @@ AMD = {
     "cdna3.mfma.xf32": "f32_32x32x4_xf32",
 }  # fmt: skip
 FNUZ = {"float8_e4m3fnuz": "fp8", "float8_e5m2fnuz": "bf8"}
-CONVERTED = "float8 of mma.sync runs on float16 tensor cores here; mmasim has no entry"
+CHIPS = {"v100": "volta", "a100": "ampere", "ada": "ada", "h100": "hopper", "h200": "hopper", "b200": "blackwell"}
+#: where mmasim has no entry for an instruction, the one that takes the same formats on the same architecture
+NEAREST = {"hopper.mma.float8": "hopper.wgmma.float8", "blackwell.mma.float8": "blackwell.tcgen05.float8"}
+#: disagreements that no recording decides
+REASONS = {
+    "cdna3.mfma.float8": "mmasim takes the exponent of a NaN or infinite C from torch.frexp, which has none, and drops "
+    "C where that lies far below the products'; its own float16 and bfloat16 entries keep it, as gemmlab does here",
+}
 
 
 def question(unit: Unit, a_format: str, b_format: str, scale_format: str) -> dict | None:
@@ -97,8 +107,6 @@ def ours(unit: Unit, told: dict, given: Vectors) -> np.ndarray:
     a, b, scale = told["formats"]
     around = {}
     if given.a_scales is not None:
-        from gemmlab.numerics.operands import typed
-
         around = {"a_scales": typed(given.a_scales, scale), "b_scales": typed(given.b_scales, scale)}
     found = numerics.dots(unit, given.a, given.b, given.c, a_format=a, b_format=b, **around)
     return found.view(given.c.dtype)
@@ -138,6 +146,12 @@ class Peer:
         told: dict = json.loads(line)
         return told
 
+    def end(self) -> None:
+        """Let it go."""
+        assert self.process.stdin
+        self.process.stdin.close()
+        self.process.wait()
+
 
 def compared(unit: Unit, asked: list[dict], peer: Peer, folder: Path, total: int, seed: int) -> tuple[dict, dict]:
     """One unit's row, and the peer's versions."""
@@ -152,12 +166,13 @@ def compared(unit: Unit, asked: list[dict], peer: Peer, folder: Path, total: int
         kept.append((told, given, ours(unit, told, given)))
         spent += time.process_time() - begin
     answered = peer.ask(asked)
-    wrong, first = 0, None
+    wrong, special, first = 0, 0, None
     for told, given, mine in kept:
         answers = folder / f"{told['id']}.d.npy"
         theirs = np.load(answers)
         places = np.flatnonzero(differing(unit, mine, theirs))
         wrong += places.size
+        special += int((~np.isfinite(formats.decode_array(mine[places], unit.accumulate))).sum())
         if places.size and first is None:
             first = example(told, given, int(places[0]), mine, theirs)
         answers.unlink()
@@ -171,9 +186,42 @@ def compared(unit: Unit, asked: list[dict], peer: Peer, folder: Path, total: int
         "gemmlab_cpu_s": round(spent, 3),
         "mmasim_cpu_s": round(answered.pop("cpu_s"), 3),
         "disagreements": wrong,
-        "first": first,
     }
+    if wrong:
+        reason = next((text for name, text in REASONS.items() if unit.name.startswith(name)), "")
+        row |= {"where_gemmlab_says_nan_or_infinity": special, "reason": reason, "first": first}
     return row, answered
+
+
+def silicon(folder: Path, peer: Peer, made: Path) -> list[dict]:
+    """Mismatches of both on recordings of real chips, one row an output."""
+    rows = []
+    for file in sorted(folder.glob("*.npz")):
+        chip, name = file.stem.split("_", 1)
+        for output in outputs(file):
+            wgmma = CHIPS[chip] == "hopper" and name.startswith("float8") and output == "float32"
+            found = numerics.verify(file, f"{CHIPS[chip]}.{'wgmma' if wgmma else 'mma'}.{name}", output)
+            nearest = next(
+                (found.unit.replace(old, new) for old, new in NEAREST.items() if found.unit.startswith(old)), ""
+            )
+            unit = numerics.unit(nearest or found.unit)
+            asked = question(unit, name, name, "") or sys.exit(f"no entry for {unit.name}")
+            words = dict(np.load(file))
+            a, b, c, d = (
+                formats.encode_array(words[key].view(np.float32), form)
+                for key, form in (("a", name), ("b", name), ("c", output), (f"d_{output}", output))
+            )
+            np.savez(made / "silicon.npz", a=a, b=b, c=np.zeros_like(c) if found.without_c else c)
+            peer.ask([asked | {"id": "silicon", "k": min(unit.k, found.k)}])
+            row = {"file": file.stem, "output": output, "dot_products": found.total, "unit": found.unit,
+                   "without_c": found.without_c, "gemmlab_mismatches": found.mismatches,
+                   "mmasim_mismatches": int((np.load(made / "silicon.d.npy") != d).sum()),
+                   "mmasim_entry": f"{asked['architecture']} {asked['instruction']}",
+                   "mmasim_has_the_instruction": not nearest}  # fmt: skip
+            rows.append(row)
+            print(f"{row['file']:22} {output} {row['unit']:38} mismatches {row['gemmlab_mismatches']}, "
+                  f"mmasim {row['mmasim_mismatches']}{' (nearest entry)' * bool(nearest)}", flush=True)  # fmt: skip
+    return rows
 
 
 def main() -> None:
@@ -183,6 +231,7 @@ def main() -> None:
     parser.add_argument("--vectors", type=int, default=100_000, help="of each unit, all pairs of formats together")
     parser.add_argument("--units", default="", help="only units whose name begins so")
     parser.add_argument("--seed", type=int, default=2026)
+    parser.add_argument("--silicon", type=Path, help="folder of recordings of real chips")
     parser.add_argument("--out", default="benchmarks/results/numerics_peers.json")
     options = parser.parse_args()
     rows, alone, versions = [], [], {}
@@ -198,9 +247,8 @@ def main() -> None:
             rows.append(row)
             print(f"{unit.name:42} {row['vectors']:7} vectors {row['disagreements']:6} differ "
                   f"{row['gemmlab_cpu_s']:8.2f} s, mmasim {row['mmasim_cpu_s']:8.2f} s", flush=True)  # fmt: skip
-        assert peer.process.stdin
-        peer.process.stdin.close()
-        peer.process.wait()
+        recorded = silicon(options.silicon, peer, Path(made)) if options.silicon else []
+        peer.end()
     result = {
         "what": "emulated: dot products whose code differs between gemmlab and mmasim, random and adversarial operands",
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
@@ -212,6 +260,7 @@ def main() -> None:
         "disagreements": sum(row["disagreements"] for row in rows),
         "rows": rows,
         "units_mmasim_has_not": alone,
+        "silicon": recorded,
     }
     Path(options.out).write_text(json.dumps(result, indent=1) + "\n")
 
