@@ -131,3 +131,63 @@ VERIFY = (
         (JSON, Flag("plot", "Draw the first that differs.", "FILE.svg"), HTML, WIDTH),
     ),
 )
+
+BACKEND = Flag(
+    "backend", "Ask a real one: amx or fma (this CPU), numpy, triton or ptx (this machine's NVIDIA GPU).", "NAME"
+)
+
+REVEAL = (
+    Section(
+        "What is asked",
+        (
+            UNIT,
+            BACKEND,
+            Flag("format", "Number format of A and B; default the unit's first.", "NAME"),
+            Flag("a_format", "Format of A alone.", "NAME"),
+            Flag("b_format", "Format of B; default A's.", "NAME"),
+            Flag("accumulate", "Format of the sums, where the backend has several.", "NAME"),
+            Flag("instruction", "triton: wgmma, mma or tcgen05; default the architecture's own.", "NAME"),
+            Flag("k", "Length of every dot product; default what each experiment needs.", "K", size),
+            Flag("confirm", "Random vectors to compare at the end; default 100,000.", "N", size),
+            Flag("seed", "Where random values start; default 0.", "N", number),
+        ),
+    ),
+    Section(
+        "The report; without any of these, text",
+        (
+            JSON,
+            Flag("save", "Write the unit that was found, to be named by --unit.", "FILE.toml"),
+            Flag("plot", "Draw the first vector that differs.", "FILE.svg"),
+            HTML,
+            WIDTH,
+        ),
+    ),
+)
+
+SASS = (
+    Section(
+        "The kernel; without a FILE.py:KERNEL, gemmlab's own Triton GEMM",
+        (
+            Flag(
+                "format", "Number format of A and B: float16, bfloat16, tfloat32, float8_e4m3fn (default), ...", "NAME"
+            ),
+            Flag("b_format", "Format of B; default A's.", "NAME"),
+            Flag("accumulate", "Format of the sums: float32 (default), float16, int32.", "NAME"),
+            Flag("arch", "sm_80, sm_86, sm_89, sm_90 (default), sm_100 or sm_120.", "NAME"),
+            Flag("tile", "What one program computes; default 128x64x64.", "MxNxK", triple),
+            Flag("warps", "Warps of a program; default 4.", "N", size),
+            Flag("stages", "Tiles in flight; default 3.", "N", size),
+            Flag("imprecise", "Triton's max_num_imprecise_acc: k between promotions; default Triton's.", "K", number),
+            Flag(
+                "spelling", "chained (default): acc = dot(a, b, acc); added: acc += dot(a, b); summed; masked.", "NAME"
+            ),
+            Flag(
+                "arg",
+                "Of one's own kernel: a parameter's type (a=*float16, n=int32) or value (BLOCK=64).",
+                "NAME=TYPE",
+                many=True,
+            ),
+        ),
+    ),
+    Section("The report; without any of these, text", (JSON, WIDTH)),
+)

@@ -17,6 +17,7 @@ from gemmlab.record.emulation import (
 )
 from gemmlab.record.errors import GemmlabError, unknown_name
 from gemmlab.record.numerics import (
+    NumericsAmbiguity,
     NumericsError,
     NumericsEvidence,
     NumericsMismatch,
@@ -63,6 +64,7 @@ __all__ = [
     "LineCounts",
     "LocalAccess",
     "Measurement",
+    "NumericsAmbiguity",
     "NumericsError",
     "NumericsEvidence",
     "NumericsMismatch",

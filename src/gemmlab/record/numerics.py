@@ -1,5 +1,7 @@
 """The section of a Record about a matrix unit: which, how it was used, what its accumulator does to the bits."""
 
+from typing import Any
+
 import msgspec
 
 from gemmlab.record.section import Section
@@ -113,6 +115,14 @@ class NumericsEvidence(Section, frozen=True, kw_only=True):
     says: str  #: what follows for the unit
 
 
+class NumericsAmbiguity(Section, frozen=True, kw_only=True):
+    """A rule of a revealed unit that its answers leave open."""
+
+    field: str  #: of the unit
+    values: tuple[str, ...]  #: some of those that explain all answers, the chosen one first
+    reason: str  #: why no experiment in these formats shows it
+
+
 class NumericsError(Section, frozen=True, kw_only=True):
     """Emulated outputs beside a float64 reference of the same operands."""
 
@@ -158,6 +168,15 @@ class NumericsSection(Section, frozen=True, kw_only=True):
     confirmed: bool | None = None  #: whether the unit that was found gave every bit of random vectors
     sweep: tuple[NumericsSweepStep, ...] = ()  #: the truncation sweep
     evidence: tuple[NumericsEvidence, ...] = ()  #: probes and their answers
+    fields: dict[str, Any] = msgspec.field(
+        default_factory=dict
+    )  #: the rules found, as of `gemmlab numerics units --json`
+    ambiguous: tuple[NumericsAmbiguity, ...] = ()  #: rules that the answers leave open
+    order: str = ""  #: of addition of the first products, nested; `c` is the addend
+    same_as: tuple[str, ...] = ()  #: known units with the same rules, but for those left open
+    experiments: int | None = None  #: dot products that were asked for
+    instruction: str = ""  #: of the matrix unit that ran or would run, as PTX spells it
+    architecture: str = ""  #: for which the machine code is
     sass: dict[str, int] = msgspec.field(default_factory=dict)  #: matrix opcodes of the machine code, and how many
     error: NumericsError | None = None  #: beside float64
     prediction: NumericsPrediction | None = None  #: by formula

@@ -27,6 +27,8 @@ def sections(record: Record, canvas: Canvas) -> list[list[str]]:
         titled("Beside float64", fact_lines(error_facts(error), canvas) if error else [], canvas),
         titled("Predicted", fact_lines(predicted_facts(numerics), canvas), canvas),
         titled("Low bits cleared", sweep(numerics, canvas), canvas, kind),
+        titled("The unit found", rules(numerics, canvas), canvas, kind),
+        titled("Left open", listed(open_rules(numerics), canvas), canvas),
         titled("Probes", evidence(numerics, canvas), canvas, kind),
         titled("Compared", fact_lines(compared_facts(numerics), canvas), canvas),
         titled("The first that differs", mismatch(numerics, canvas), canvas),
@@ -74,12 +76,22 @@ def verdict(numerics: NumericsSection) -> str:
         bits = numerics.fraction_bits
         implied = f": the accumulator hands on {several(bits, 'fraction bit')}" if bits is not None else ""
         return f"{several(numerics.plateau, 'low bit')} can be cleared unseen{implied}"
+    if numerics.confirmed is not None:
+        return confirmed_sentence(numerics)
     if numerics.mismatches is not None and numerics.total:
         said = "mismatch" if numerics.mismatches == 1 else "mismatches"
         return f"{numerics.mismatches:,} {said} of {numerics.total:,}"
-    if numerics.confirmed is not None:
-        return "confirmed on random vectors" if numerics.confirmed else "not confirmed"
-    return ""
+    return f"{numerics.instruction} on {numerics.architecture}" if numerics.instruction else ""
+
+
+def confirmed_sentence(numerics: NumericsSection) -> str:
+    """Whether the unit that was found gives every bit, and which known ones have the same rules."""
+    total, wrong = numerics.total or 0, numerics.mismatches or 0
+    said = f"{total - wrong:,} of {total:,} random and adversarial vectors agree with the unit found"
+    if not numerics.confirmed:
+        return f"Not confirmed: {said}"
+    same = f"; its rules are those of {', '.join(numerics.same_as)}" if numerics.same_as else ""
+    return f"Confirmed: {said}{same}"
 
 
 def error_sentence(error: NumericsError) -> str:
@@ -152,6 +164,29 @@ def evidence(numerics: NumericsSection, canvas: Canvas) -> list[str]:
         said = "; ".join(text for text in (each.asked, each.answer) if text)
         lines += canvas.wrap(clean(said), 4, hang=2)
     return lines
+
+
+def rules(numerics: NumericsSection, canvas: Canvas) -> list[str]:
+    """The fields that say how the unit behaves, several a line, and the order of addition."""
+    if not numerics.fields:
+        return []
+    import msgspec
+
+    from gemmlab.numerics.reveal.evidence import fields, shown
+    from gemmlab.numerics.unit import Unit
+
+    unit = msgspec.convert({"name": numerics.unit, **numerics.fields}, Unit)
+    said = ", ".join(f"{name} {shown(value)}" for name, value in fields(unit).items())
+    order = canvas.wrap(f"order of addition: {clean(numerics.order)}", 2, hang=2) if numerics.order else []
+    return [*canvas.wrap(clean(said), 2, hang=2), *order]
+
+
+def open_rules(numerics: NumericsSection) -> list[str]:
+    """Each rule that the answers leave open, other values, and why."""
+    return [
+        clean(f"{each.field}: {each.values[0]}, or {', '.join(each.values[1:6])}: {each.reason}")
+        for each in numerics.ambiguous
+    ]
 
 
 def compared_facts(numerics: NumericsSection) -> list[Fact]:

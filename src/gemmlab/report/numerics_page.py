@@ -30,6 +30,8 @@ def asked(record: Record, numerics: NumericsSection, number: int) -> str:
         card("Compared", fact_table(told.compared_facts(numerics)), mismatch(numerics)),
         card("Machine code", fact_table(told.opcode_facts(numerics))),
         card(f"Low bits cleared {kind}", figure) if numerics.sweep and trace is None else "",
+        card(f"The unit found {kind}", listed(told.rules(numerics, PLAIN))),
+        card("Left open", listed(told.open_rules(numerics))),
         card(f"Probes {kind}", evidence(numerics)),
         card(f"One output term by term {kind}", f"<p>{text(outcome(trace))}</p>", figure, steps(trace))
         if trace

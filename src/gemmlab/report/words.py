@@ -10,8 +10,8 @@ KINDS = {
     "given": "what was asked",
     "datasheet": "published by the vendor; the chip file names the source of each figure",
     "counted": "exact, from a formula, before any cache",
-    "emulated": "exact: counted access by access while a kernel ran on a CPU, before any compiler or cache; or computed by "
-    "the rules of a matrix unit, bit for bit",
+    "emulated": "exact: counted access by access while a kernel ran on a CPU, before any compiler or cache; or "
+    "computed by the rules of a matrix unit, bit for bit",
     "predicted": "from the model of the chip",
     "measured": "read on a real chip, or reported by the user",
     "checked": "every element of a result compared with a reference",
