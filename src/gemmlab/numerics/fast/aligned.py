@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from gemmlab.numerics.fast.floats import RZ, Target, cut, magnitude_of, moved, packed, plus, unpacked
+from gemmlab.numerics.fast.jit import compiled
 
 LANES = 16  #: columns of a block
 
@@ -29,8 +29,8 @@ class Walk(NamedTuple):
     zeros_count: int  #: 1 where a product of zero can set the largest exponent
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def columns(
+@compiled
+def columns(  # noqa: PLR0915 - one loop nest that LLVM sees whole
     first: int,
     last: int,
     ea: npt.NDArray[np.int32],

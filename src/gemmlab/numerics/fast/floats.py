@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
 from gemmlab.formats import Format
+from gemmlab.numerics.fast.jit import compiled
 
 RZ, RNE, RNA, FLOOR = 0, 1, 2, 3
 MODES = {"rz": RZ, "rne": RNE, "rna": RNA, "floor": FLOOR}
@@ -68,7 +69,7 @@ def moved(typingctx: Any, value: Any, left: Any, right: Any) -> Any:
     return value(value, left, right), codegen
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def cut(magnitude: int, shift: int, negative: int, mode: int) -> int:
     """A magnitude below 2^61 shifted right by 0..62, rounded by the mode; `negative` is 1 or 0, for floor."""
     unit = 1 << shift
@@ -83,33 +84,35 @@ def cut(magnitude: int, shift: int, negative: int, mode: int) -> int:
     return (magnitude + bias) >> shift
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def packed(total: int, scale: int, mode: int, signed: int, to: Target) -> int:
-    """The code of total * 2**scale with |total| < 2^51, rounded once; with `signed` what rounds to zero keeps its sign."""
+    """The code of total * 2**scale with |total| < 2^51, rounded once; `signed` as for `rounded`."""
     negative = (total >> 63) & 1
     magnitude = abs(total)
     word = word_of(float_of(magnitude + MAGIC_WORD) - MAGIC)
     exponent = (word >> 52) - 1023 + scale
     mantissa = (word & FRACTION) | (1 << 52) if magnitude != 0 else 0
-    return rounded(mantissa, exponent, negative, mode, signed, to)
+    return rounded(mantissa, exponent, negative, mode, signed, 52, to)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def rounded(mantissa: int, exponent: int, negative: int, mode: int, signed: int, to: Target) -> int:
-    """The code of a magnitude mantissa * 2**(exponent - 52), whose leading bit is 2^52 unless it is 0.
+@compiled
+def rounded(mantissa: int, exponent: int, negative: int, mode: int, signed: int, point: int, to: Target) -> int:
+    """The code of a magnitude mantissa * 2**(exponent - point), whose leading bit is 2**point unless it is 0.
 
     With `signed` what rounds to zero keeps its sign.
     """
     top = max(exponent, to.min_exponent)
-    whole = cut(mantissa, min(52 - to.width + top - exponent, 62), negative, mode)
-    code = ((top - to.min_exponent) << to.mantissa_bits) + (whole << (to.mantissa_bits - to.width))
+    whole = cut(mantissa, min(point - to.width + top - exponent, 62), negative, mode)
+    # Past the range the exponent stops where the code is that of an infinity already.
+    stored = min(top - to.min_exponent, (to.infinity >> to.mantissa_bits) - 1)
+    code = (stored << to.mantissa_bits) + (whole << (to.mantissa_bits - to.width))
     code = min(code, to.infinity)
     if mantissa == 0 or (whole >> to.width == 0 and to.subnormal_outputs == 0):
         code = 0
     return code | (to.sign if negative != 0 and (code != 0 or signed != 0) else 0)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def unpacked(code: int, to: Target) -> tuple[int, int]:
     """(exponent, signed significand) of a finite code; a zero has the unit's exponent for zeros."""
     magnitude = code & (to.infinity | (to.infinity - 1))
@@ -121,13 +124,13 @@ def unpacked(code: int, to: Target) -> tuple[int, int]:
     return (to.zero_exponent if significand == 0 else exponent), (-significand if code & to.sign else significand)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def magnitude_of(code: int, to: Target) -> int:
     """The code without its sign: `infinity` for Inf, above it for NaN."""
     return code & (to.infinity | (to.infinity - 1))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def value_of(code: int, to: Target) -> float:
     """The value of a finite float16 or float32 code, subnormals as the unit reads them."""
     exponent, significand = unpacked(code, to)
@@ -135,7 +138,7 @@ def value_of(code: int, to: Target) -> float:
     return significand * float_of((exponent - to.mantissa_bits + 1023) << 52)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def plus(x: int, y: int, mode: int, to: Target) -> int:
     """The code of x + y for float16 and float32, rounded once to the width."""
     a, b = value_of(x, to), value_of(y, to)
@@ -147,7 +150,7 @@ def plus(x: int, y: int, mode: int, to: Target) -> int:
     outward = 1 if (error > 0) == (near > 0) else -1
     word += outward if error != 0 and word & 1 == 0 else 0
     mantissa = (word & FRACTION) | (1 << 52) if near != 0 else 0
-    code = rounded(mantissa, ((word >> 52) & 0x7FF) - 1023, (word >> 63) & 1, mode, 1, to)
+    code = rounded(mantissa, ((word >> 52) & 0x7FF) - 1023, (word >> 63) & 1, mode, 1, 52, to)
     p, q = magnitude_of(x, to), magnitude_of(y, to)
     if p >= to.infinity or q >= to.infinity:
         code = x if p >= to.infinity else y

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from gemmlab.numerics.fast.jit import compiled
 from gemmlab.numerics.fast.split import NOTHING
 
 Ints = npt.NDArray[Any]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def rows(index: Ints, exponents: Ints, significands: Ints, order: Ints, e: Ints, m: Ints) -> None:
     """Exponents and significands e, m (rows, ordered k) of an index (rows, k); `order` holds each k, -1 for a zero."""
     for i in range(e.shape[0]):
@@ -24,7 +23,7 @@ def rows(index: Ints, exponents: Ints, significands: Ints, order: Ints, e: Ints,
             m[i, at] = significands[word] if k >= 0 else 0
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def blocks(index: Ints, exponents: Ints, significands: Ints, order: Ints, e: Ints, m: Ints) -> None:
     """Exponents and significands e, m (blocks, ordered k, lanes) of an index (k, columns), short blocks with zeros."""
     lanes = e.shape[2]

@@ -37,7 +37,9 @@ def aligned_plan(unit: Unit, a_format: str, b_format: str, scale_format: str) ->
         return None
     if unit.negative_zero != "positive" or (unit.c == "late" and unit.accumulate == "float64"):
         return None
-    fraction, product = product_of(a_format, b_format, scale_format)
+    if read_strangely(unit):
+        return None
+    fraction, product = product_of(unit, a_format, b_format, scale_format)
     up, down = max(unit.align_bits - fraction, 0), max(fraction - unit.align_bits, 0)
     term = (product << up >> down) + 1
     whole = formats.get(unit.accumulate)
@@ -63,9 +65,19 @@ def aligned_plan(unit: Unit, a_format: str, b_format: str, scale_format: str) ->
     return Plan(walk, to, narrow)
 
 
-def product_of(a_format: str, b_format: str, scale_format: str) -> tuple[int, int]:
+def read_strangely(unit: Unit) -> bool:
+    """Whether C is converted as operands are, or NaN is no NaN: nobody's hardware, left to the plain reference."""
+    form = formats.get(unit.accumulate)
+    magnitude = unit.nan_code & ((1 << (form.bits - 1)) - 1)
+    return (
+        bool(unit.read_as and unit.accumulate in (*unit.a_formats, *unit.b_formats)) or magnitude <= form.max_magnitude
+    )
+
+
+def product_of(unit: Unit, a_format: str, b_format: str, scale_format: str) -> tuple[int, int]:
     """(bits below the point, largest magnitude in their units) of a product's significand, scales included."""
-    forms = [formats.get(name) for name in (a_format, b_format, scale_format, scale_format) if name]
+    own = (unit.read_as or a_format, unit.read_as or b_format)
+    forms = [formats.get(name) for name in (*own, scale_format, scale_format) if name]
     product = 1
     for form in forms:
         product *= largest(form)

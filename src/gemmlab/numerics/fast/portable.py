@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +13,7 @@ from gemmlab.numerics.fast import packing, specials
 from gemmlab.numerics.fast.aligned import LANES, columns
 from gemmlab.numerics.fast.plan import Plan, order_of
 from gemmlab.numerics.fast.split import NOTHING, Parts, parts
+from gemmlab.numerics.fast.threads import spread
 from gemmlab.numerics.operands import Operand
 from gemmlab.numerics.unit import Unit
 from gemmlab.units import ceil_div
@@ -25,8 +25,8 @@ Slow = Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], Codes]
 
 def sides(unit: Unit, a: Operand, b: Operand, scales: Scales) -> tuple[Parts, Parts]:
     """Both operands apart; scales are multiplied into their elements where these are summed one by one."""
-    left, right = parts(a, unit.subnormal_inputs), parts(b, unit.subnormal_inputs)
-    if scales is None:
+    left, right = (parts(side, unit.subnormal_inputs, unit.read_as) for side in (a, b))
+    if scales is None or unit.exact_terms > 1:
         return left, right
     return scaled(left, scales[0], 1, unit.scale_block), scaled(right, scales[1], 0, unit.scale_block)
 
@@ -86,23 +86,3 @@ def with_specials(to: Any, a: Parts, b: Parts, c: Codes, d: npt.NDArray[np.int64
         if len(i):
             d[i, j] = slow(i, j).astype(np.int64)
     return d.astype(c.dtype)
-
-
-def spread(task: Callable[[int, int, int, int], None], rows: int, wide: int, threads: int | None) -> None:
-    """Run `task` on rectangles of rows and blocks of columns that cover all, on so many threads; None: all cores."""
-    workers = threads or os.cpu_count() or 1
-    if workers == 1 or rows * wide < 8:
-        return task(0, rows, 0, wide)
-    from concurrent.futures import ThreadPoolExecutor
-
-    down = min(rows, max(1, 4 * workers // wide))
-    across = min(wide, ceil_div(4 * workers, down))
-    with ThreadPoolExecutor(workers) as pool:
-        waits = [
-            pool.submit(task, rows * r // down, rows * (r + 1) // down, wide * s // across, wide * (s + 1) // across)
-            for s in range(across)
-            for r in range(down)
-        ]
-        for wait in waits:
-            wait.result()
-    return None

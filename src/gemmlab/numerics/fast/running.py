@@ -15,6 +15,7 @@ from gemmlab.numerics.operands import Operand
 from gemmlab.numerics.reference import dot
 from gemmlab.numerics.schedule import Schedule
 from gemmlab.numerics.unit import Unit
+from gemmlab.record import unknown_name
 
 Codes = npt.NDArray[Any]
 Scales = tuple[Operand, Operand] | None
@@ -38,22 +39,43 @@ def chain(
         path = "plain" if small else paths(unit, a.format, b.format, scales[0].format if scales else "")[0]
     if path == "plain":
         return plainly(unit, a, b, c, scales, np.ndindex(*c.shape)).reshape(c.shape)
-    from gemmlab.numerics.fast import plan, portable
+    from gemmlab.numerics.fast import kinds, plan, portable
 
-    chosen = plan.aligned_plan(unit, a.format, b.format, scales[0].format if scales else "")
-    assert chosen is not None
+    names = (a.format, b.format, scales[0].format if scales else "")
+    if path == "integer":
+        return kinds.integers(unit, a, b, c, threads)
+    if path == "native":
+        return kinds.natively(unit, a, b, c, threads)
     left, right = portable.sides(unit, a, b, scales)
-    slow = lambda i, j: plainly(unit, a, b, c, scales, zip(i, j, strict=True))  # noqa: E731
+    rules = kinds.rules_of(unit, *names)
+
+    def slow(i: Codes, j: Codes) -> Codes:
+        if rules is None:
+            return plainly(unit, a, b, c, scales, zip(i.tolist(), j.tolist(), strict=True))
+        return kinds.walked(unit, rules, left, right, scales, (i, j), c[i, j], threads)
+
+    if path == "stepwise":
+        return slow(*np.indices(c.shape).reshape(2, -1)).reshape(c.shape)
+    chosen = plan.aligned_plan(unit, *names)
+    if chosen is None:
+        raise unknown_name("path", path, paths(unit, *names))
     return portable.multiplied(unit, chosen, left, right, c, threads, slow)
 
 
 def paths(unit: Unit, a_format: str, b_format: str, scale_format: str = "") -> list[str]:
     """The ways this machine can compute the unit, fastest first; `plain` is always the last."""
-    from gemmlab.numerics.fast import plan
+    from gemmlab.numerics.fast import kinds, native, plan
 
+    names = (a_format, b_format, scale_format)
     found = []
-    if plan.aligned_plan(unit, a_format, b_format, scale_format) is not None:
+    if unit.sum == "integer":
+        found.append("integer")
+    if native.takes(unit, a_format, b_format):
+        found.append("native")
+    if plan.aligned_plan(unit, *names) is not None:
         found.append("portable")
+    if kinds.rules_of(unit, *names) is not None:
+        found.append("stepwise")
     return [*found, "plain"]
 
 
@@ -62,17 +84,32 @@ def plainly(unit: Unit, a: Operand, b: Operand, c: Codes, scales: Scales, where:
     made = []
     for i, j in where:
         row, column = a.codes[i].tolist(), b.codes[:, j].tolist()
-        made.append(dot(unit, row, column, int(c[i, j]), a.format, b.format, *scale_words(scales, i, j)))
+        addend = int(c[i, j] if c.ndim == 2 else c[i])
+        made.append(dot(unit, row, column, addend, a.format, b.format, *scale_words(scales, i, j)))
     return np.array(made, c.dtype)
 
 
-def pairs(unit: Unit, a: Operand, b: Operand, c: Codes, scales: Scales = None) -> Codes:
+def pairs(unit: Unit, a: Operand, b: Operand, c: Codes, scales: Scales = None, path: str | None = None) -> Codes:
     """Codes (count,) of the dot products of the rows of a and b, plus c; B's scales are (blocks, count)."""
-    d = np.empty(c.shape, code_type(formats.get(unit.accumulate)))
-    for i in range(len(c)):
-        around = scale_words(scales, i, i)
-        d[i] = dot(unit, a.codes[i].tolist(), b.codes[i].tolist(), int(c[i]), a.format, b.format, *around)
-    return d
+    names = (a.format, b.format, scales[0].format if scales else "")
+    turned = Operand(b.codes.T, b.format)
+    every = np.arange(len(c))
+    if a.codes.shape[1] == 0 or len(c) == 0:
+        return c.copy()
+    if path is None:
+        path = "plain" if a.codes.size < SMALL else paths(unit, *names)[-2:][0]
+    if path == "stepwise":
+        from gemmlab.numerics.fast import kinds, portable
+
+        rules = kinds.rules_of(unit, *names)
+        if rules is not None:
+            left, right = portable.sides(unit, a, turned, scales)
+            return kinds.walked(unit, rules, left, right, scales, (every, every), c, None)
+    if path == "integer":
+        from gemmlab.numerics.fast import kinds
+
+        return kinds.integer_pairs(unit, a, b, c)
+    return plainly(unit, a, turned, c, scales, zip(every.tolist(), every.tolist(), strict=True))
 
 
 def scheduled(
@@ -86,8 +123,63 @@ def scheduled(
     beta: float,
     d_format: str,
     threads: int | None,
+    path: str | None = None,
 ) -> Codes:
     """Codes (m, n) of D in `d_format`, as the schedule brings it together."""
+    shape, inner = (a.codes.shape[0], b.codes.shape[1]), a.codes.shape[1]
+    integer = formats.get(unit.accumulate).kind == "int" and formats.get(d_format).kind == "int"
+    crooked = integer and c is not None and formats.get(c.format).kind != "int"
+    if path == "plain" or crooked or (path is None and shape[0] * shape[1] * inner < SMALL):
+        return plainly_scheduled(unit, schedule, a, b, c, scales, alpha, beta, d_format)
+    from gemmlab.numerics.fast import outside
+
+    schedule.check(unit, alpha, beta, d_format)
+    unit = schedule.on(unit)
+    wide = "float64" if unit.accumulate == "float64" else "float32"
+    zeros = np.zeros(shape, code_type(formats.get(unit.accumulate)))
+    shares = []
+    for chains in schedule.chains(inner, unit):
+        total: Codes | None = None
+        for first, stop in chains:
+            left, right, around = ranged(unit, a, b, scales, first, stop)
+            found = chain(unit, left, right, zeros, around, threads, path)
+            if schedule.promote:
+                wider = outside.converted(found, unit.accumulate, wide)
+                found = wider if total is None else outside.fused(1.0, total, wider, wide)
+            total = found
+        shares.append(zeros if total is None else total)
+    codes, c_format = (None, "float32") if c is None else (c.codes, c.format)
+    if unit.accumulate == "int32":
+        summed = sum((share.view(np.int32) for share in shares), np.zeros(shape, np.int32))
+        return outside.integer_epilogue(summed, alpha, beta, codes, c_format, d_format)
+    held = wide if schedule.promote else unit.accumulate
+    if schedule.split_k > 1:
+        total, held = outside.reduced(shares, held, schedule.reduce, schedule.reduce_sum, wide), wide
+    else:
+        total = shares[0]
+    total = outside.converted(total, held, wide)
+    return outside.epilogue(total, wide, alpha, beta, codes, c_format, d_format).astype(
+        code_type(formats.get(d_format))
+    )
+
+
+def ranged(
+    unit: Unit, a: Operand, b: Operand, scales: Scales, first: int, stop: int
+) -> tuple[Operand, Operand, Scales]:
+    """Operands and scales of a range of k, whole blocks from its first."""
+    around = scales
+    if scales is not None:
+        chosen = slice(first // unit.scale_block, -(-stop // unit.scale_block))
+        left, right = scales
+        around = Operand(left.codes[:, chosen], left.format), Operand(right.codes[chosen], right.format)
+    return Operand(a.codes[:, first:stop], a.format), Operand(b.codes[first:stop], b.format), around
+
+
+def plainly_scheduled(
+    unit: Unit, schedule: Schedule, a: Operand, b: Operand, c: Operand | None, scales: Scales, alpha: float,
+    beta: float, d_format: str,
+) -> Codes:  # fmt: skip
+    """Codes (m, n) of D by the plain reference, output by output."""
     d = np.empty((a.codes.shape[0], b.codes.shape[1]), code_type(formats.get(d_format)))
     for i, j in np.ndindex(*d.shape):
         around = scale_words(scales, i, j)

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from gemmlab.numerics.fast.floats import Target, magnitude_of
+from gemmlab.numerics.fast.jit import compiled
 from gemmlab.numerics.fast.split import INF, NAN, NEGATIVE, ZERO, Parts
 
 Words = npt.NDArray[np.uint64]
 
 
 def masks(a: Parts, b: Parts) -> tuple[tuple[Any, Words], tuple[Any, Words]] | None:
-    """Of A's rows and B's columns: whether each has a NaN, and bits of its infinities, zeros and signs (3, count, words).
+    """Of A's rows and B's columns: whether each has a NaN; bits of infinities, zeros and signs (3, count, words).
 
     None where all elements are finite.
     """
@@ -40,7 +40,7 @@ def bits(flags: npt.NDArray[Any]) -> Words:
     return packed.view(np.uint64)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def settle(
     a_nan: npt.NDArray[np.bool_],
     a: Words,

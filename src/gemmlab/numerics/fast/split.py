@@ -25,19 +25,39 @@ class Parts(NamedTuple):
     classes: npt.NDArray[np.uint8]  #: NAN, INF, ZERO and NEGATIVE, added
 
 
-def parts(operand: Operand, subnormals: bool) -> Parts:
-    """The elements of a matrix apart; through a table of the format's codes where it has at most 16 bits."""
+def parts(operand: Operand, subnormals: bool, read_as: str = "") -> Parts:
+    """The elements of a matrix apart; through a table of the format's codes where it has at most 16 bits.
+
+    With `read_as` as codes of that format, which holds them exactly, would be taken apart.
+    """
     form = formats.get(operand.format)
     if form.storage_bits <= 16:
-        return Parts(operand.codes, *tables(form, subnormals))
-    split = taken_apart(operand.codes.reshape(-1), form, subnormals)
+        return Parts(operand.codes, *tables(form, subnormals, read_as))
+    split = renormalised(*taken_apart(operand.codes.reshape(-1), form, subnormals), form, read_as)
     return Parts(np.arange(operand.codes.size, dtype=np.uint32).reshape(operand.codes.shape), *split)
 
 
 @lru_cache(maxsize=64)
-def tables(form: Format, subnormals: bool) -> tuple[npt.NDArray[Any], ...]:
+def tables(form: Format, subnormals: bool, read_as: str = "") -> tuple[npt.NDArray[Any], ...]:
     """Exponent, significand and class of every code of a format of at most 16 bits."""
-    return taken_apart(np.arange(1 << form.storage_bits, dtype=np.uint32), form, subnormals)
+    split = taken_apart(np.arange(1 << form.storage_bits, dtype=np.uint32), form, subnormals)
+    return renormalised(*split, form, read_as)
+
+
+def renormalised(
+    exponents: npt.NDArray[Any], significands: npt.NDArray[Any], classes: npt.NDArray[Any], form: Format, read_as: str
+) -> tuple[npt.NDArray[Any], ...]:
+    """The same numbers with the exponents and the fraction bits of another format."""
+    if not read_as:
+        return exponents, significands, classes
+    other = formats.get(read_as)
+    leading = np.frexp(significands.astype(np.float64))[1] - 1
+    scale = exponents - form.mantissa_bits
+    exponent = np.maximum(leading + scale, other.min_exponent)
+    moved = scale - exponent + other.mantissa_bits
+    exact = (significands << np.maximum(moved, 0)) >> np.maximum(-moved, 0)
+    zero = significands == 0
+    return np.where(zero, NOTHING, exponent).astype(np.int32), np.where(zero, 0, exact), classes
 
 
 def taken_apart(codes: npt.NDArray[Any], form: Format, subnormals: bool) -> tuple[npt.NDArray[Any], ...]:
