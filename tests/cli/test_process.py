@@ -42,6 +42,20 @@ def test_explain_loads_nothing_heavy(flags, tmp_path, monkeypatch):
     assert "gemmlab.experiment" in loaded
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("numerics", "units"),
+        ("numerics", "--help"),
+        ("numerics", "units", "hopper.wgmma", "--json"),
+        *[("numerics", part, "--help") for part in ("gemm", "truncate", "reveal", "verify", "sass")],
+    ],
+)
+def test_numerics_loads_nothing_heavy_before_it_computes(words):
+    loaded = loaded_by(f"from gemmlab.cli import main\nassert main({list(words)!r}) == 0")
+    assert not loaded & {*HEAVY, "triton", "gemmlab.numerics.fast", "gemmlab.emulator"}
+
+
 def test_status_and_streams():
     fine, bad = gemmlab(*SHAPE, "--json", "--no-advice"), gemmlab("explain", "0", "1", "1")
     assert (fine.returncode, fine.stderr) == (0, b"")
@@ -56,7 +70,8 @@ def test_version_and_help():
     assert "explain" in told
     assert "emulate" in told
     assert "chips" in told
-    for verb in ("run", "numerics", "systolic", "report", "lab"):  # no verb before it does something
+    assert "numerics" in told
+    for verb in ("run", "systolic", "report", "lab"):  # no verb before it does something
         assert gemmlab(verb, "--help").returncode == 2
     assert "--split-k" in gemmlab("explain", "--help").stdout.decode()
 

@@ -175,6 +175,7 @@ SASS = (
             Flag("accumulate", "Format of the sums: float32 (default), float16, int32.", "NAME"),
             Flag("arch", "sm_80, sm_86, sm_89, sm_90 (default), sm_100 or sm_120.", "NAME"),
             Flag("tile", "What one program computes; default 128x64x64.", "MxNxK", triple),
+            Flag("unit", "Leave with status 1 unless it is this unit that the kernel runs on.", "NAME"),
             Flag("warps", "Warps of a program; default 4.", "N", size),
             Flag("stages", "Tiles in flight; default 3.", "N", size),
             Flag("imprecise", "Triton's max_num_imprecise_acc: k between promotions; default Triton's.", "K", number),

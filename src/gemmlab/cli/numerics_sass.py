@@ -25,7 +25,7 @@ def help_text(about: str) -> str:
 
 
 def run(words: Sequence[str]) -> int:
-    """Compile and read the machine code; raises GemmlabError."""
+    """Compile and read the machine code; 1 where it is not of the unit that was named; raises GemmlabError."""
     source, given = parse(words, SASS, HELP)
     if len(source) > 1:
         raise GemmlabError(f"{len(source)} kernels are named", "FILE.py:KERNEL")
@@ -33,6 +33,10 @@ def run(words: Sequence[str]) -> int:
         if flag in given:
             of = "gemmlab's own GEMM, and a kernel is named" if source else "a kernel of one's own, and none is named"
             raise GemmlabError(f"--{flag.replace('_', '-')} is of {of}", "leave it out")
+    if "unit" in given:
+        from gemmlab.numerics.units import unit as named
+
+        named(given["unit"])
     found = compiled(source, given)
     section = NumericsSection(
         unit=found.unit_name or "no known unit",
@@ -45,7 +49,7 @@ def run(words: Sequence[str]) -> int:
         notes=tuple(found.notes),
     )
     deliver(Record(numerics=section), given)
-    return 0
+    return 1 if "unit" in given and found.unit_name != given["unit"] else 0
 
 
 def compiled(source: Sequence[str], given: dict[str, Any]) -> Any:

@@ -66,7 +66,7 @@ def record(found: Revealed, asked: str, kind: str, compiled: Any) -> Record:
             NumericsEvidence(probe=each.probe, asked=each.given, answer=each.seen, says=each.means)
             for each in found.evidence
         ),
-        fields={name: value for name, value in msgspec.to_builtins(unit).items() if name not in UNNAMED},
+        fields={name: value for name, value in plain(unit).items() if name not in UNNAMED},
         ambiguous=tuple(
             NumericsAmbiguity(field=name, values=tuple(map(shown, each.values)), reason=each.reason)
             for name, each in found.ambiguous.items()
@@ -77,6 +77,13 @@ def record(found: Revealed, asked: str, kind: str, compiled: Any) -> Record:
         **machine(compiled),
     )
     return Record(numerics=section)
+
+
+def plain(unit: Unit) -> dict[str, Any]:
+    """A unit's fields as JSON has them."""
+    return {
+        name: list(value) if isinstance(value, tuple) else value for name, value in msgspec.structs.asdict(unit).items()
+    }
 
 
 def machine(compiled: Any) -> dict[str, Any]:

@@ -53,6 +53,8 @@ def heading(record: Record, numerics: NumericsSection, canvas: Canvas) -> list[s
 def title(record: Record, numerics: NumericsSection) -> str:
     """`64 x 64 x 4096 on hopper.wgmma.float8_e4m3fn`."""
     p = record.problem
+    if numerics.kind == "counted":
+        return clean(f"{numerics.backend} for {numerics.architecture}: {numerics.unit}")
     shape = f"{p.m} x {p.n} x {p.k} on " if p else ""
     behind = f", asked {clean(numerics.backend)}" if numerics.backend not in ("", "emulated", numerics.unit) else ""
     return f"{shape}{clean(numerics.unit)}{behind}"
@@ -81,7 +83,9 @@ def verdict(numerics: NumericsSection) -> str:
     if numerics.mismatches is not None and numerics.total:
         said = "mismatch" if numerics.mismatches == 1 else "mismatches"
         return f"{numerics.mismatches:,} {said} of {numerics.total:,}"
-    return f"{numerics.instruction} on {numerics.architecture}" if numerics.instruction else ""
+    if numerics.kind == "counted":
+        return clean(numerics.instruction or "No matrix instruction")
+    return ""
 
 
 def confirmed_sentence(numerics: NumericsSection) -> str:
@@ -148,8 +152,9 @@ def predicted_facts(numerics: NumericsSection) -> list[Fact]:
 def sweep(numerics: NumericsSection, canvas: Canvas) -> list[str]:
     """Share of outputs unchanged, by low bits cleared."""
     shown = [each for each in numerics.sweep if each.bits <= max(numerics.plateau or 0, 0) + 3][:MOST_SWEPT]
+    size = min(BAR, canvas.width - 14)
     lines = [
-        f"  {each.bits:>2}  {each.unchanged:6.1%}  {canvas.paint(canvas.bar(0, each.unchanged, BAR), numerics.kind)}"
+        f"  {each.bits:>2}  {each.unchanged:6.1%}  {canvas.paint(canvas.bar(0, each.unchanged, size), numerics.kind)}"
         for each in shown
     ]
     more = len(numerics.sweep) - len(shown)
