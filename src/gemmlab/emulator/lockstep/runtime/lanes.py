@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from gemmlab.emulator.lockstep.runtime.noting import ABSENT_LANE
+from gemmlab.emulator.lockstep.runtime.noting import ABSENT_LANE, note
 from gemmlab.emulator.lockstep.runtime.places import EBARRIERS, EBLOCK, ELOG, ENOW
-from gemmlab.emulator.lockstep.runtime.pointers import jit, octets, words
+from gemmlab.emulator.lockstep.runtime.pointers import octets, words
 from gemmlab.emulator.lockstep.runtime.symbols import EXTERNAL
 
-note = EXTERNAL["note"]
 log_meeting = EXTERNAL["log_meeting"]
 
 
@@ -64,7 +63,6 @@ def meet(masks, mask, threads, since, epochs):  # type: ignore[no-untyped-def]
     return 0
 
 
-@jit
 def meet_partly(known, rows, together, lanes, epoch):  # type: ignore[no-untyped-def]
     """What is before one of these lanes is before all of them from now on, and so is what they did."""
     for lane in range(lanes):

@@ -8,7 +8,7 @@ are never cleared: what is older than the block's first epoch was left by an ear
 
 from __future__ import annotations
 
-from gemmlab.emulator.lockstep.runtime.noting import ALIASED, BLOCKS, SAME
+from gemmlab.emulator.lockstep.runtime.noting import ALIASED, BLOCKS, SAME, fault
 from gemmlab.emulator.lockstep.runtime.places import (
     AT_SITE,
     EFLOOR,
@@ -30,13 +30,9 @@ from gemmlab.emulator.lockstep.runtime.places import (
     THREAD_MASK,
     WARPS,
 )
-from gemmlab.emulator.lockstep.runtime.pointers import jit, words
-from gemmlab.emulator.lockstep.runtime.symbols import EXTERNAL
-
-fault = EXTERNAL["fault"]
+from gemmlab.emulator.lockstep.runtime.pointers import words
 
 
-@jit
 def stranger(r, word, t):  # type: ignore[no-untyped-def]
     """A thread of a shadow word that is not t, and that no syncwarp puts before it; -1 where there is none."""
     last = word & THREAD_MASK
@@ -50,7 +46,6 @@ def stranger(r, word, t):  # type: ignore[no-untyped-def]
     return -1
 
 
-@jit
 def apart(r, epoch, other, t):  # type: ignore[no-untyped-def]
     """Whether no syncwarp puts what another thread did in an epoch before what t does now."""
     since = words(r[MET])
@@ -59,7 +54,6 @@ def apart(r, epoch, other, t):  # type: ignore[no-untyped-def]
     )
 
 
-@jit
 def met(r, word, a, t, writes, kind):  # type: ignore[no-untyped-def]
     """Note a race of t on element a with whoever a shadow word names; says whether there was one."""
     now = words(r[EPOCHS])
@@ -76,7 +70,6 @@ def met(r, word, a, t, writes, kind):  # type: ignore[no-untyped-def]
     return False
 
 
-@jit
 def met_earlier_block(r, word, a, t):  # type: ignore[no-untyped-def]
     """Note a race with an earlier block's read or atomic that one of this block has since covered."""
     now = words(r[EPOCHS])
@@ -86,7 +79,6 @@ def met_earlier_block(r, word, a, t):  # type: ignore[no-untyped-def]
     return False
 
 
-@jit
 def marked(r, word, t):  # type: ignore[no-untyped-def]
     """The shadow word after t has touched the element too."""
     now = words(r[EPOCHS])
@@ -102,7 +94,6 @@ def marked(r, word, t):  # type: ignore[no-untyped-def]
     return (now[ENOW] << EPOCH) | far | (r[AT_SITE] << SITE) | (second << FIRST) | t
 
 
-@jit
 def foreign(r, word, a, t):  # type: ignore[no-untyped-def]
     """Note that an element was touched in this block under another array's name."""
     other = (word >> SITE) & SITE_MASK

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gemmlab.emulator.lockstep.columns import REQUESTS, SPLITS, THREADS
-from gemmlab.emulator.lockstep.runtime.noting import DIVERGED
+from gemmlab.emulator.lockstep.runtime.noting import DIVERGED, note
 from gemmlab.emulator.lockstep.runtime.places import (
     EBARRIERS,
     EBLOCK,
@@ -15,9 +15,6 @@ from gemmlab.emulator.lockstep.runtime.places import (
     ESTOP,
 )
 from gemmlab.emulator.lockstep.runtime.pointers import octets, words
-from gemmlab.emulator.lockstep.runtime.symbols import EXTERNAL
-
-note = EXTERNAL["note"]
 
 
 def narrowed(parent, child, threads, size, splits):  # type: ignore[no-untyped-def]

@@ -17,7 +17,7 @@ from gemmlab.emulator.lockstep.runtime.places import (
     SITE_MASK,
     UNKEPT,
 )
-from gemmlab.emulator.lockstep.runtime.pointers import jit, octets, words
+from gemmlab.emulator.lockstep.runtime.pointers import octets, words
 
 # columns of a row; row 0 holds only the number of rows in use, and how many found no room
 KIND, AT, OTHER_AT, ELEMENT, THREAD, OTHER_THREAD, EPOCH_IN_BLOCK, BLOCK = range(8)
@@ -28,8 +28,7 @@ ROWS = 512
 RACE, BLOCKS, SAME, DIVERGED, BOUNDS, UNINITIALISED, ALIASED, ABSENT_LANE = range(8)
 
 
-@jit
-def noted(table, kind, site, other, element, thread, other_thread, epoch, block, other_epoch, writes, i0, i1, i2):  # type: ignore[no-untyped-def]
+def note(table, kind, site, other, element, thread, other_thread, epoch, block, other_epoch, writes, i0, i1, i2):  # type: ignore[no-untyped-def]
     """Count one more fault of that kind between those two sites, and keep the first."""
     rows = words(table)
     used = rows[0]
@@ -66,12 +65,6 @@ def noted(table, kind, site, other, element, thread, other_thread, epoch, block,
     return 0
 
 
-def note(table, kind, site, other, element, thread, other_thread, epoch, block, other_epoch, writes, i0, i1, i2):  # type: ignore[no-untyped-def]
-    """The same, as a symbol."""
-    return noted(table, kind, site, other, element, thread, other_thread, epoch, block, other_epoch, writes, i0, i1, i2)
-
-
-@jit
 def remember(races, key, block):  # type: ignore[no-untyped-def]
     """Keep that an element is raced for, and in which block."""
     known = words(races)
@@ -93,6 +86,6 @@ def fault(table, epochs, kind, site, word, element, thread, other, writes, group
     now = words(epochs)
     at = (word >> SITE) & SITE_MASK
     remember(now[ERACES], (group << ELEMENT_BITS) | element, now[EBLOCK])
-    return noted(
+    return note(
         table, kind, site, at, element, thread, other, now[EBARRIERS], now[EBLOCK], word >> EPOCH, writes, 0, 0, 0
     )

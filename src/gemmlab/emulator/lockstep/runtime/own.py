@@ -6,7 +6,7 @@ out of range.
 
 from __future__ import annotations
 
-from gemmlab.emulator.lockstep.runtime.noting import UNINITIALISED
+from gemmlab.emulator.lockstep.runtime.noting import UNINITIALISED, note
 from gemmlab.emulator.lockstep.runtime.places import (
     AT_SITE,
     EACH,
@@ -22,9 +22,6 @@ from gemmlab.emulator.lockstep.runtime.places import (
     WRITTEN,
 )
 from gemmlab.emulator.lockstep.runtime.pointers import octets, words
-from gemmlab.emulator.lockstep.runtime.symbols import EXTERNAL
-
-note = EXTERNAL["note"]
 
 
 def local_read(record, mask):  # type: ignore[no-untyped-def]

@@ -27,10 +27,9 @@ from gemmlab.emulator.lockstep.runtime.places import (
     THREAD_MASK,
     UNWRITTEN,
 )
-from gemmlab.emulator.lockstep.runtime.pointers import jit, words
+from gemmlab.emulator.lockstep.runtime.pointers import words
 
 
-@jit
 def postponed(r, offset):  # type: ignore[no-untyped-def]
     """Put off marking a read by all threads; says whether that may be: nobody wrote the array in this epoch."""
     known = words(r[SHARED])
@@ -50,14 +49,12 @@ def postponed(r, offset):  # type: ignore[no-untyped-def]
     return True
 
 
-@jit
 def all_written(r):  # type: ignore[no-untyped-def]
     """Whether this block has written every element of the array."""
     known = words(r[SHARED])
     return known[UNWRITTEN] == 0 and known[OF_BLOCK] == words(r[EPOCHS])[ESTART]
 
 
-@jit
 def mark_pending(r):  # type: ignore[no-untyped-def]
     """Mark the reads of this epoch that were put off."""
     known = words(r[SHARED])
@@ -70,7 +67,6 @@ def mark_pending(r):  # type: ignore[no-untyped-def]
     known[PENDING] = 0
 
 
-@jit
 def mark_reads(read, places, offset, threads, now, site):  # type: ignore[no-untyped-def]
     """Mark a read by all threads."""
     here = now << EPOCH
@@ -86,7 +82,6 @@ def mark_reads(read, places, offset, threads, now, site):  # type: ignore[no-unt
         read[a] = mine | (other << FIRST) | t
 
 
-@jit
 def written_now(r):  # type: ignore[no-untyped-def]
     """The array is about to be written: reads that were put off are marked first."""
     known = words(r[SHARED])

@@ -22,12 +22,6 @@ class Pointer:
         return ctypes.cast(address, ctypes.POINTER(self.of))
 
 
-def jit(function: Any) -> Any:
-    """A function that others of this folder call."""
-    return function
-
-
-open_jit = jit
 words = Pointer(64, ctypes.c_int64)
 octets = Pointer(8, ctypes.c_uint8)
 pairs = Pointer(16, ctypes.c_uint16)

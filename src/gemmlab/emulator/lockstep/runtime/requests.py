@@ -7,7 +7,7 @@ thread's whole indices, and `settle` counts from the addresses.
 
 from __future__ import annotations
 
-from gemmlab.emulator.lockstep.runtime.noting import BOUNDS
+from gemmlab.emulator.lockstep.runtime.noting import BOUNDS, note
 from gemmlab.emulator.lockstep.runtime.pending import mark_pending
 from gemmlab.emulator.lockstep.runtime.places import (
     AT_SITE,
@@ -55,17 +55,13 @@ from gemmlab.emulator.lockstep.runtime.places import (
     WARPS_SERVED,
     WIDE,
 )
-from gemmlab.emulator.lockstep.runtime.pointers import jit, octets, open_jit, words
-from gemmlab.emulator.lockstep.runtime.symbols import EXTERNAL
-
-note = EXTERNAL["note"]
+from gemmlab.emulator.lockstep.runtime.pointers import octets, words
 
 ABSENT = -(1 << 62)  # a lane that takes no part, among lane deltas
 FARTHEST = 1 << 62  # that a thread's own part of an index may be from zero
 LINK, KEYS, DEGREE, SCRATCH = 32, 160, 288, 320  # heads of buckets stand first
 
 
-@jit
 def distinct(deltas, start, end, phase, shift, width, room):  # type: ignore[no-untyped-def]
     """How many distinct keys some lanes have, and above SPLIT bits the most in one of 32 buckets.
 
@@ -96,7 +92,6 @@ def distinct(deltas, start, end, phase, shift, width, room):  # type: ignore[no-
     return count | (most << SPLIT)
 
 
-@jit
 def repeated(deltas, start, end, phase, shift, banks):  # type: ignore[no-untyped-def]
     """Atomics of some lanes: the most in one bank, or of each sector the most on one element, summed."""
     total = 0
@@ -123,7 +118,6 @@ def repeated(deltas, start, end, phase, shift, banks):  # type: ignore[no-untype
     return total
 
 
-@jit
 def alike(deltas, start, end, apart):  # type: ignore[no-untyped-def]
     """Whether lanes whose numbers differ in that bit touch the same, where both take part."""
     for lane in range(start, end):
@@ -133,7 +127,6 @@ def alike(deltas, start, end, apart):  # type: ignore[no-untyped-def]
     return True
 
 
-@open_jit
 def request_pieces(deltas, start, end, phase, shift, wide, space, kind, room):  # type: ignore[no-untyped-def]
     """Pieces, and conflicts above SPLIT bits, of one request: lanes touch elements `deltas` past a byte of that phase,
     each as many as a shift by `wide` says.
@@ -302,7 +295,6 @@ def settle(record, mask, masked):  # type: ignore[no-untyped-def]
     return 0
 
 
-@jit
 def count_each(r, each, threads):  # type: ignore[no-untyped-def]
     """Count the requests of all warps from addresses, negative ones left out, remembering each warp's last pattern.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gemmlab.emulator.lockstep.runtime.marks import foreign, marked, met, met_earlier_block
-from gemmlab.emulator.lockstep.runtime.noting import RACE, UNINITIALISED
+from gemmlab.emulator.lockstep.runtime.noting import RACE, UNINITIALISED, note
 from gemmlab.emulator.lockstep.runtime.pending import all_written, mark_reads, postponed, written_now
 from gemmlab.emulator.lockstep.runtime.places import (
     AT_SITE,
@@ -33,14 +33,12 @@ from gemmlab.emulator.lockstep.runtime.places import (
     VALUED,
     WRITTEN,
 )
-from gemmlab.emulator.lockstep.runtime.pointers import jit, octets, words
+from gemmlab.emulator.lockstep.runtime.pointers import octets, words
 from gemmlab.emulator.lockstep.runtime.symbols import EXTERNAL
 
-note = EXTERNAL["note"]
 log_access = EXTERNAL["log_access"]
 
 
-@jit
 def unwritten(r, a, t):  # type: ignore[no-untyped-def]
     """Note a read of what nobody in this block wrote."""
     now = words(r[EPOCHS])

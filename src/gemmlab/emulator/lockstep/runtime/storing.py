@@ -29,13 +29,12 @@ from gemmlab.emulator.lockstep.runtime.places import (
     VALUES,
     WRITTEN,
 )
-from gemmlab.emulator.lockstep.runtime.pointers import jit, octets, pairs, quads, words
+from gemmlab.emulator.lockstep.runtime.pointers import octets, pairs, quads, words
 from gemmlab.emulator.lockstep.runtime.symbols import EXTERNAL
 
 log_access = EXTERNAL["log_access"]
 
 
-@jit
 def bits_of(address, i, shift):  # type: ignore[no-untyped-def]
     """The bits of element i of an array, its elements of 1 << shift bytes."""
     if shift == 2:
@@ -47,7 +46,6 @@ def bits_of(address, i, shift):  # type: ignore[no-untyped-def]
     return octets(address)[i]
 
 
-@jit
 def put_bits(address, i, shift, bits):  # type: ignore[no-untyped-def]
     """Store bits as element i."""
     if shift == 2:

@@ -22,11 +22,10 @@ from gemmlab.emulator.lockstep.runtime.translating import Translation
 
 
 class Function(NamedTuple):
-    """Where a function is, how many numbers it takes, and what it calls in turn."""
+    """Where a function is, and how many numbers it takes."""
 
     home: str
     arity: int
-    calls: tuple[str, ...] = ()
 
 
 FUNCTIONS: dict[str, Function] = {
@@ -36,23 +35,23 @@ FUNCTIONS: dict[str, Function] = {
     "log_meeting": Function("logs", 3),
     "prepare": Function("requests", 1),
     "reach": Function("requests", 5),
-    "touch": Function("requests", 5, ("note",)),
-    "settle": Function("requests", 3, ("note",)),
+    "touch": Function("requests", 5),
+    "settle": Function("requests", 3),
     "begin_block": Function("masks", 3),
     "tick": Function("masks", 2),
     "fill": Function("own", 3),
-    "shadow_read": Function("shadow", 3, ("note", "fault", "log_access")),
-    "shadow_atomic": Function("shadow", 3, ("note", "fault", "log_access")),
-    "shadow_store": Function("storing", 3, ("fault", "log_access")),
+    "shadow_read": Function("shadow", 3),
+    "shadow_atomic": Function("shadow", 3),
+    "shadow_store": Function("storing", 3),
     "narrowed": Function("masks", 5),
     "executed": Function("masks", 2),
     "copied": Function("masks", 5),
-    "barrier": Function("masks", 6, ("note",)),
+    "barrier": Function("masks", 6),
     "first_active": Function("masks", 3),
-    "local_read": Function("own", 2, ("note",)),
+    "local_read": Function("own", 2),
     "local_written": Function("own", 2),
-    "members": Function("lanes", 6, ("note",)),
-    "meet": Function("lanes", 5, ("log_meeting",)),
+    "members": Function("lanes", 6),
+    "meet": Function("lanes", 5),
     "sources": Function("lanes", 3),
     "votes": Function("lanes", 5),
     "votes_equal": Function("lanes", 5),
