@@ -308,3 +308,43 @@ def test_a_read_of_what_nobody_wrote_counts_once_an_element():
         )
     ]
     assert counts == [[], [], [(t.UNINITIALISED, "b", 1)]]
+
+
+@cuda.jit
+def two_types(which, out, other):
+    i = cuda.grid(1)
+    if which == 0:
+        out[i] = i
+        other[i] = i  # into another's element: two of one are four bytes each, the other is eight
+    elif which == 1:
+        out[i // 2] = other[i]
+    elif which == 2:
+        other[i] = 0
+    else:
+        cuda.atomic.add(out, i // 2, 1)
+        other[i] = i
+
+
+@pytest.mark.parametrize("which", range(4))
+def test_arrays_of_two_types_over_one_buffer(which):
+    def made():
+        memory = np.zeros(17, np.int64)
+        return memory[1:], memory.view(np.int32)[3:]
+
+    for block in (8, 4):
+        grid = 8 // block
+        (out, other), (expected, _) = made(), made()
+        found = faults(two_types, grid, block, which, out, other)
+        right = run_reference(two_types, grid, block, which, expected, _).faults
+        assert {key(f) for f in found} == {key(f) for f in right}
+        assert bool(found) == (which != 2)
+
+
+def key(f):
+    return f.kind, frozenset((f.line.number, f.other_line.number)), f.access
+
+
+def test_an_output_is_written_where_all_its_bytes_are():
+    memory = np.zeros(8, np.int64)
+    found = faults(two_types, 1, 15, 2, memory, memory.view(np.int32), outputs=("out",))
+    assert [(f.kind, f.index, f.count) for f in found] == [(t.UNWRITTEN, (7,), 1)]

@@ -37,13 +37,14 @@ class Bound:
     shadows: dict[str, Shadow]
     origins: dict[str, int]
     phases: dict[str, int]  #: bytes past an aligned address
+    granules: dict[str, int]  #: shadow words of an element
 
 
 def bound(program: p.Program, launch: Launch, layout: Layout) -> Bound:
     """Make the arguments for one worker; raises GemmlabError for strides that are no whole elements."""
     named = [(a.name, value) for a, value in zip(program.arguments, launch.args, strict=True) if a.ndim is not None]
     spans = joined([(name, value, layout.arrays[name]) for name, value in named])
-    made = Bound((), {}, {}, {}, {})
+    made = Bound((), {}, {}, {}, {}, {})
     arguments: list[Any] = []
     for argument, value in zip(program.arguments, launch.args, strict=True):
         if argument.ndim is None:
@@ -55,6 +56,7 @@ def bound(program: p.Program, launch: Launch, layout: Layout) -> Bound:
         arguments += [stride // placed.itemsize for stride in value.strides]
         made.memory[argument.name], made.shadows[argument.name] = span.memory, span.shadow
         made.origins[argument.name], made.phases[argument.name] = origin, span.phase
+        made.granules[argument.name] = span.granules
     made.arguments = tuple(arguments)
     return made
 
@@ -67,6 +69,7 @@ class Span:
     memory: NDArray[Any]
     phase: int  #: bytes from an aligned address to its start
     shadow: Shadow
+    granules: int  #: shadow words of an element
 
 
 def address(array: NDArray[Any]) -> int:
@@ -75,7 +78,7 @@ def address(array: NDArray[Any]) -> int:
 
 
 def joined(arrays: list[tuple[str, NDArray[Any], Placed]]) -> dict[str, Span]:
-    """The span of each array: of its own, or one for all arrays of a type that overlap it."""
+    """The span of each array: its own, or one that all arrays share that overlap, whatever their types."""
     found: dict[str, Span] = {}
     groups: list[list[tuple[str, NDArray[Any], Placed]]] = []
     for item in arrays:
@@ -83,14 +86,13 @@ def joined(arrays: list[tuple[str, NDArray[Any], Placed]]) -> dict[str, Span]:
         near = [group for group in groups if any(overlap(item, other) for other in group)]
         groups = [group for group in groups if group not in near] + [[item, *(x for group in near for x in group)]]
     for group in groups:
-        span = span_of(group)
-        found |= {name: span for name, _, _ in group}
+        found |= spans_of(group)
     return found
 
 
 def overlap(one: tuple[str, NDArray[Any], Placed], other: tuple[str, NDArray[Any], Placed]) -> bool:
-    """Whether two arrays of one type share bytes."""
-    if one[2].array.type != other[2].array.type or 0 in (one[1].size, other[1].size):
+    """Whether two arrays share bytes."""
+    if 0 in (one[1].size, other[1].size):
         return False
     (low, high), (other_low, other_high) = byte_bounds(one[1]), byte_bounds(other[1])
     return bool(low < other_high and other_low < high)
@@ -105,17 +107,29 @@ def check(name: str, array: NDArray[Any], placed: Placed) -> None:
         )
 
 
-def span_of(group: list[tuple[str, NDArray[Any], Placed]]) -> Span:
-    """The memory from the first byte of any array of a group to the last."""
+def spans_of(group: list[tuple[str, NDArray[Any], Placed]]) -> dict[str, Span]:
+    """The memory from the first byte of any array of a group to the last, as elements of each array's type."""
     bounds = [byte_bounds(array) for _, array, _ in group]
-    start, end = min(low for low, _ in bounds), max(high for _, high in bounds)
-    _, first, placed = min(group, key=lambda item: byte_bounds(item[1])[0])
-    size = max(0, end - start) // placed.itemsize
-    memory = flat(first, start, size, np.dtype(placed.stored), [item[1] for item in group])
+    sizes = [placed.itemsize for _, _, placed in group]
+    granule, widest = min(sizes), max(sizes)
+    start, end = min(low for low, _ in bounds) // widest * widest, max(high for _, high in bounds)
+    _, first, _ = min(group, key=lambda item: byte_bounds(item[1])[0])
     shadowed = any(item[2].shadowed for item in group)
     needed = (shadowed, shadowed, any(item[2].atomics for item in group))
-    words = [lazily(size if there else 1) for there in needed]
-    return Span(start, memory, (start - owner_address(first)) % 256, Shadow(*words))
+    granules = -(-max(0, end - start) // granule)
+    shadow = Shadow(*(lazily(granules if there else 1) for there in needed))
+    kept = [item[1] for item in group]
+    phase = (start - owner_address(first)) % 256
+    return {
+        name: Span(
+            start,
+            flat(start, max(0, end - start) // placed.itemsize, np.dtype(placed.stored), kept),
+            phase,
+            shadow,
+            placed.itemsize // granule,
+        )
+        for name, _, placed in group
+    }
 
 
 def lazily(size: int) -> Integers:
@@ -138,7 +152,7 @@ class Memory:
         self.kept = kept
 
 
-def flat(first: NDArray[Any], start: int, size: int, dtype: np.dtype[Any], group: list[NDArray[Any]]) -> NDArray[Any]:
+def flat(start: int, size: int, dtype: np.dtype[Any], group: list[NDArray[Any]]) -> NDArray[Any]:
     """That memory as one array, which keeps the arrays it lies in alive."""
     if size == 0:
         return np.zeros(1, dtype)

@@ -78,19 +78,26 @@ def unwritten(
     array: NDArray[Any] = launch.args[place]
     if array.size == 0:
         return None
-    touched = np.zeros(array.shape, np.bool_)
-    for state in states:
-        shadow, origin = state.bound.shadows[name], state.bound.origins[name]
-        for words in (shadow.written, shadow.atomic):
-            if len(words) > 1 or array.size == 1:
-                strides = tuple(stride // array.itemsize * words.itemsize for stride in array.strides)
-                view = np.lib.stride_tricks.as_strided(words[origin:], array.shape, strides, writeable=False)
-                touched |= view != 0
+    touched = np.ones(array.shape, np.bool_)
+    for granule in range(states[0].bound.granules[name]):
+        touched &= np.logical_or.reduce([written_granule(state, name, array, granule) for state in states])
     missing = int(array.size - np.count_nonzero(touched))
     if missing == 0:
         return None
     first = tuple(int(i) for i in np.unravel_index(int(np.argmin(touched)), array.shape))
     return name, first, missing
+
+
+def written_granule(state: State, name: str, array: NDArray[Any], granule: int) -> NDArray[np.bool_]:
+    """For each element whether a worker's blocks wrote that granule of it."""
+    shadow, span = state.bound.shadows[name], state.bound.granules[name]
+    touched = np.zeros(array.shape, np.bool_)
+    for words in (shadow.written, shadow.atomic):
+        if len(words) > 1 or array.size == 1:
+            strides = tuple(stride // array.itemsize * words.itemsize * span for stride in array.strides)
+            first = words[state.bound.origins[name] * span + granule :]
+            touched |= np.lib.stride_tricks.as_strided(first, array.shape, strides, writeable=False) != 0
+    return touched
 
 
 def faults_of(program: p.Program, layout: Layout, launch: Launch, found: Findings) -> tuple[t.Fault, ...]:
@@ -187,7 +194,8 @@ def index_of(program: p.Program, layout: Layout, launch: Launch, state: State, r
     element = int(row[r.ELEMENT])
     if placed.in_global:
         place = [argument.name for argument in program.arguments].index(placed.array.name)
-        return position(element - state.bound.origins[placed.array.name], launch.args[place])
+        name = placed.array.name
+        return position(element // state.bound.granules[name] - state.bound.origins[name], launch.args[place])
     if placed.array.space == "dynamic":
         return (element // layout.span(placed),)
     shape = [int(extent.value) for extent in placed.array.extents if isinstance(extent, p.Const)]

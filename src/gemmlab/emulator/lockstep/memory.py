@@ -96,7 +96,7 @@ class State:
         r[places.SPACE] = places.IN_LOCAL if local else places.IN_GLOBAL if in_global else places.IN_SHARED
         r[places.KIND] = KINDS[recorded.kind]
         r[places.AT_SITE], r[places.NT], r[places.OWN] = recorded.site, self.launch.threads, recorded.own
-        r[places.SPAN] = self.layout.span(placed)
+        r[places.SPAN] = self.bound.granules[placed.array.name] if in_global else self.layout.span(placed)
         r[places.FLAGS] = self.flags(placed)
         rows = (recorded.lanes, recorded.kept, recorded.each, "J0", "J1", "J2", recorded.memo, recorded.counts)
         r[places.LANES : places.LANES + len(rows)] = [self.row_at(name) for name in rows]
@@ -140,12 +140,19 @@ class State:
         """Which of the shadows there are."""
         flags = [
             (places.GLOBAL, placed.in_global),
-            (places.ATOMICS, self.layout.counts_atomics(placed)),
+            (places.ATOMICS, self.counts_atomics(placed)),
             (places.WARPS, self.layout.warps_meet),
             (places.OWNED, placed.array.space == "dynamic" and self.layout.aliasing),
             (places.VALUED, self.made.valued),
         ]
         return sum(flag for flag, there in flags if there)
+
+    def counts_atomics(self, placed: Placed) -> bool:
+        """Whether its shadows tell atomics apart, perhaps those on an array that it overlaps."""
+        if not placed.in_global:
+            return self.layout.counts_atomics(placed)
+        shadow = self.bound.shadows[placed.array.name]
+        return len(shadow.atomic) == len(shadow.written)
 
     def of(self, placed: Placed) -> tuple[NDArray[Any], Shadow | None]:
         """Memory and shadows of an array."""

@@ -41,6 +41,10 @@ class Sites:
         """Whether the order of two accesses to an element matters: not of two reads, and not of two atomics."""
         return not (self.kinds[one] == self.kinds[other] != "store")
 
+    def alike(self, sites: Sequence[int]) -> bool:
+        """Whether all of them store elements of one size, whose bits can be compared."""
+        return all(self.kinds[site] == "store" and self.spans[site] == self.spans[sites[0]] for site in sites)
+
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
@@ -119,7 +123,7 @@ def together(cell: Integers, owner: int, kind: int, found: Pairs) -> None:
     what[:, 1:] -= what[0, 1:]  # only who is who matters
     pattern = what.tobytes()
     if pattern not in found.patterns:
-        stored = all(found.sites.kinds[site] == "store" for site in what[:, 0])
+        stored = found.sites.alike(what[:, 0].tolist())
         found.patterns[pattern] = list(conflicts(what.tolist(), found.sites)), stored
     made, stored = found.patterns[pattern]
     if made:
@@ -164,7 +168,8 @@ def one_by_one(cell: list[list[int]], found: Pairs, clock: Callable[[int, int], 
     few = list(distinct.values())[:MOST_BY_PAIRS]
     pairs = [(a, b) for a, b in combinations(few, 2) if found.sites.conflict(a[SITE], b[SITE]) and apart(a, b, clock)]
     concerned = [entry for pair in pairs for entry in pair]
-    benign = all(found.sites.kinds[e[SITE]] == "store" and e[BITS] == concerned[0][BITS] for e in concerned)
+    same = all(entry[BITS] == concerned[0][BITS] for entry in concerned)
+    benign = same and found.sites.alike([entry[SITE] for entry in concerned])
     for earlier, later in pairs:
         found.add(noting.SAME if benign else noting.RACE, later, earlier)
 

@@ -29,6 +29,7 @@ from gemmlab.emulator.lockstep.runtime.places import (
     KEY_SLOTS,
     KEYS,
     LOGGED,
+    SPAN,
     UNKEPT,
 )
 
@@ -82,7 +83,7 @@ def second_look(
     log = logs.Log(keys, launch.threads, MOST_CALLS, MOST_ACCESSES)
     again = Again(State(program, launch, made), log, limit, function)
     done = again.run([int(block) for block in blocks], chosen, crossed=crossed, ordered=ordered)
-    pairs = pairs_of(log, sites_of(program, made.layout), again.is_global)
+    pairs = pairs_of(log, sites_of(program, made.layout, again.state), again.is_global)
     exact = [row_of(again.state, pair) for pair in pairs]
     everywhere = set(blocks.tolist()) <= done if crossed else set(flagged) <= chosen & done
     closely = not (crossed and again.shared_keys) or set(flagged) <= chosen & done
@@ -163,12 +164,11 @@ def key_of(state: State, row: Integers) -> int:
     return group << ELEMENT_BITS | int(row[noting.ELEMENT])
 
 
-def sites_of(program: p.Program, layout: Layout) -> Sites:
+def sites_of(program: p.Program, layout: Layout, state: State) -> Sites:
     """What pairs have to know of the sites."""
     spans = [1] * len(program.sites)
-    for statement in p.walk(program.body):
-        if isinstance(statement, p.Load | p.Store | p.Atomic):
-            spans[statement.site] = layout.span(layout.placed(statement.array))
+    for r in state.records:
+        spans[r[AT_SITE]] = int(r[SPAN])
     return Sites([site.kind for site in program.sites], layout.owners(), spans)
 
 
