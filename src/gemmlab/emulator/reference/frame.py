@@ -183,4 +183,5 @@ def literal(node: ast.expr) -> int | None:
         return None
     if isinstance(node.op, ast.FloorDiv | ast.Mod) and right == 0:
         return None
-    return int(rules.OPERATORS[type(node.op).__name__](left, right))
+    function: Any = rules.OPERATORS[type(node.op).__name__]
+    return int(function(left, right))
