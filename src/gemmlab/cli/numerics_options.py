@@ -192,3 +192,32 @@ SASS = (
     ),
     Section("The report; without any of these, text", (JSON, WIDTH)),
 )
+
+TRUNCATE = (
+    Section(
+        "What is asked",
+        (
+            UNIT,
+            BACKEND,
+            Flag("format", "Number format of A and B; default the unit's first.", "NAME"),
+            Flag("a_format", "Format of A alone.", "NAME"),
+            Flag("b_format", "Format of B; default A's.", "NAME"),
+            Flag("instruction", "triton: wgmma, mma or tcgen05; default the architecture's own.", "NAME"),
+            Flag(
+                "mode",
+                "separate (default): every block of k starts from zero and is added outside; or chained.",
+                "NAME",
+            ),
+            Flag(
+                "action", "truncate (default) the low bits, or round half away, as the published kernel does.", "NAME"
+            ),
+            Flag("block_k", "k of one block.", "K", size),
+            Flag("shape", "Of the multiplication.", "M N K", size, words=3),
+            Flag("seed", "Where random values start; default 0.", "N", number),
+        ),
+    ),
+    Section(
+        "The report; without any of these, text",
+        (JSON, Flag("plot", "Draw outputs unchanged by bits cleared.", "FILE.svg"), HTML, WIDTH),
+    ),
+)

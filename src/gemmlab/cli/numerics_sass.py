@@ -56,7 +56,7 @@ def compiled(source: Sequence[str], given: dict[str, Any]) -> Any:
     """What the kernel becomes; raises GemmlabError."""
     from gemmlab.numerics import sass
 
-    settings = {name: given[name] for name in ("warps", "stages") if name in given}
+    settings: dict[str, Any] = {name: given[name] for name in ("warps", "stages") if name in given}
     architecture = given.get("arch", "sm_90")
     if source:
         return sass.compile_kernel(source[0], arguments(given.get("arg", ())), architecture, **settings)

@@ -8,7 +8,7 @@ from gemmlab.report.emulation import listed, titled
 from gemmlab.report.numerics_trace import trace_lines
 from gemmlab.report.story import Fact
 from gemmlab.report.text import fact_lines
-from gemmlab.report.words import clean, plain, several
+from gemmlab.report.words import clean, several
 from gemmlab.units import seconds_text, si
 
 MOST_SWEPT = 14  #: steps of a sweep in full; past the plateau little is to be seen
@@ -135,7 +135,7 @@ def predicted_facts(numerics: NumericsSection) -> list[Fact]:
         ("relative error", scientific(found.relative_error)),
         ("bias", scientific(found.relative_bias)),
         ("no output is further off than", scientific(found.max_bound) if found.max_bound is not None else "no bound"),
-        ("products are lost whole from", plain(found.stuck_value, 6) if found.stuck_value is not None else "never"),
+        ("products are lost whole from", f"{found.stuck_value:,.7g}" if found.stuck_value is not None else "never"),
     ]
     if found.stuck_from_k is not None:
         rows.append(("half of the outputs stick from", f"k = {found.stuck_from_k:,}"))
@@ -225,10 +225,10 @@ def time_facts(error: NumericsError) -> list[Fact]:
 
 
 def scientific(value: float | None) -> str:
-    """A small number with three digits: `1.27e-4`, `0`."""
+    """A number with three digits: `1.27e-4`, `0.5`."""
     if value is None:
         return "-"
-    if value == 0:
-        return "0"
+    if value == 0 or 0.01 <= abs(value) < 1000:
+        return f"{value:.3g}"
     mantissa, _, exponent = f"{value:.2e}".partition("e")
     return f"{mantissa}e{int(exponent)}"

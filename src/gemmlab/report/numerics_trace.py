@@ -11,7 +11,7 @@ from gemmlab.report.words import clean, several
 KIND = "emulated"
 FIRST, LAST = 5, 3  #: terms of a long sum that are shown
 MOST_TERMS = 16
-FIRST_STEPS, LAST_STEPS = 8, 6
+FIRST_STEPS, LAST_STEPS = 5, 3
 MOST_STEPS = 18
 MOST_TOLD = 3  #: steps whose terms are shown
 
@@ -82,16 +82,23 @@ def step_table(trace: TraceSection, canvas: Canvas) -> list[str]:
     wide = canvas.width >= len(heads)
     if wide:
         lines.append(canvas.paint(heads, "dim"))
-    shown = list(enumerate(trace.steps))
-    hidden = 0
-    if len(shown) > MOST_STEPS:
-        hidden = len(shown) - FIRST_STEPS - LAST_STEPS
-        shown = [*shown[:FIRST_STEPS], *shown[-LAST_STEPS:]]
-    for position, (index, step) in enumerate(shown):
-        if hidden and position == FIRST_STEPS:
-            lines += canvas.wrap(f"... {several(hidden, 'step')} more, which --json lists", 8, "dim")
-        lines += step_line(index, step, canvas, wide)
+    before = -1
+    for index in listed_steps(trace):
+        if index > before + 1:
+            lines += canvas.wrap(f"... {several(index - before - 1, 'step')} more, which --json lists", 8, "dim")
+        lines += step_line(index, trace.steps[index], canvas, wide)
+        before = index
     return lines
+
+
+def listed_steps(trace: TraceSection) -> list[int]:
+    """All steps where they are few; else the first, the last, and those around one whose terms are told."""
+    count = len(trace.steps)
+    if count <= MOST_STEPS:
+        return list(range(count))
+    around = {at + near for at in telling(trace) for near in (-1, 0, 1)}
+    chosen = {*range(FIRST_STEPS), *around, *range(count - LAST_STEPS, count)}
+    return sorted(index for index in chosen if 0 <= index < count)
 
 
 def step_line(index: int, step: TraceStep, canvas: Canvas, wide: bool) -> list[str]:
