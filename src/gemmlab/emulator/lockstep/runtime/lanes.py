@@ -10,7 +10,7 @@ from gemmlab.emulator.lockstep.runtime.symbols import EXTERNAL
 log_meeting = EXTERNAL["log_meeting"]
 
 
-def members(masks, mask, threads, site, epochs, faults):  # type: ignore[no-untyped-def]
+def members(masks, mask, threads, site, epochs, faults):
     """Every lane of the block that a member mask names must be here and name the same, the caller among them."""
     named = words(masks)
     m = octets(mask)
@@ -30,7 +30,7 @@ def members(masks, mask, threads, site, epochs, faults):  # type: ignore[no-unty
     return 0
 
 
-def meet(masks, mask, threads, since, epochs):  # type: ignore[no-untyped-def]
+def meet(masks, mask, threads, since, epochs):
     """A syncwarp: what lanes that name the same members did before is before what those do next.
 
     `since` holds by warp the epoch before which all its lanes' accesses are ordered, then the same by thread and lane
@@ -63,7 +63,7 @@ def meet(masks, mask, threads, since, epochs):  # type: ignore[no-untyped-def]
     return 0
 
 
-def meet_partly(known, rows, together, lanes, epoch):  # type: ignore[no-untyped-def]
+def meet_partly(known, rows, together, lanes, epoch):
     """What is before one of these lanes is before all of them from now on, and so is what they did."""
     for lane in range(lanes):
         latest = 0
@@ -77,7 +77,7 @@ def meet_partly(known, rows, together, lanes, epoch):  # type: ignore[no-untyped
                 known[rows + 32 * one + lane] = latest
 
 
-def sources(kind, lanes, threads):  # type: ignore[no-untyped-def]
+def sources(kind, lanes, threads):
     """Make each thread's lane argument of a shuffle the thread whose value it gets: its own if that is no lane.
 
     `kind`: 0 by number, 1 up, 2 down, 3 xor.
@@ -98,7 +98,7 @@ def sources(kind, lanes, threads):  # type: ignore[no-untyped-def]
     return 0
 
 
-def votes(ballots, mask, threads, yes, here):  # type: ignore[no-untyped-def]
+def votes(ballots, mask, threads, yes, here):
     """For each warp: a bit for each active lane whose vote is yes, and one for each active lane."""
     m = octets(mask)
     ballot = octets(ballots)
@@ -115,7 +115,7 @@ def votes(ballots, mask, threads, yes, here):  # type: ignore[no-untyped-def]
     return 0
 
 
-def votes_equal(bits, mask, threads, yes, here):  # type: ignore[no-untyped-def]
+def votes_equal(bits, mask, threads, yes, here):
     """For each warp: 1 where all active lanes hold the same bits, else 0; and the first active thread."""
     m = octets(mask)
     value = words(bits)

@@ -33,7 +33,7 @@ from gemmlab.emulator.lockstep.runtime.places import (
 from gemmlab.emulator.lockstep.runtime.pointers import words
 
 
-def stranger(r, word, t):  # type: ignore[no-untyped-def]
+def stranger(r, word, t):
     """A thread of a shadow word that is not t, and that no syncwarp puts before it; -1 where there is none."""
     last = word & THREAD_MASK
     first = (word >> FIRST) & THREAD_MASK
@@ -46,7 +46,7 @@ def stranger(r, word, t):  # type: ignore[no-untyped-def]
     return -1
 
 
-def apart(r, epoch, other, t):  # type: ignore[no-untyped-def]
+def apart(r, epoch, other, t):
     """Whether no syncwarp puts what another thread did in an epoch before what t does now."""
     since = words(r[MET])
     return other >> 5 != t >> 5 or (
@@ -54,7 +54,7 @@ def apart(r, epoch, other, t):  # type: ignore[no-untyped-def]
     )
 
 
-def met(r, word, a, t, writes, kind):  # type: ignore[no-untyped-def]
+def met(r, word, a, t, writes, kind):
     """Note a race of t on element a with whoever a shadow word names; says whether there was one."""
     now = words(r[EPOCHS])
     at = word >> EPOCH
@@ -70,7 +70,7 @@ def met(r, word, a, t, writes, kind):  # type: ignore[no-untyped-def]
     return False
 
 
-def met_earlier_block(r, word, a, t):  # type: ignore[no-untyped-def]
+def met_earlier_block(r, word, a, t):
     """Note a race with an earlier block's read or atomic that one of this block has since covered."""
     now = words(r[EPOCHS])
     if r[FLAGS] & GLOBAL and (word >> OTHER) & 1 and (word >> EPOCH) >= now[ESTART]:
@@ -79,7 +79,7 @@ def met_earlier_block(r, word, a, t):  # type: ignore[no-untyped-def]
     return False
 
 
-def marked(r, word, t):  # type: ignore[no-untyped-def]
+def marked(r, word, t):
     """The shadow word after t has touched the element too."""
     now = words(r[EPOCHS])
     at = word >> EPOCH
@@ -94,7 +94,7 @@ def marked(r, word, t):  # type: ignore[no-untyped-def]
     return (now[ENOW] << EPOCH) | far | (r[AT_SITE] << SITE) | (second << FIRST) | t
 
 
-def foreign(r, word, a, t):  # type: ignore[no-untyped-def]
+def foreign(r, word, a, t):
     """Note that an element was touched in this block under another array's name."""
     other = (word >> SITE) & SITE_MASK
     owners = words(r[OWNERS])

@@ -17,7 +17,7 @@ from gemmlab.emulator.lockstep.runtime.places import (
 from gemmlab.emulator.lockstep.runtime.pointers import octets, words
 
 
-def narrowed(parent, child, threads, size, splits):  # type: ignore[no-untyped-def]
+def narrowed(parent, child, threads, size, splits):
     """Active threads of `child`; writes them and their warps to `size`, adds warps where only a part of `parent` is."""
     whole = octets(parent)
     part = octets(child)
@@ -39,14 +39,14 @@ def narrowed(parent, child, threads, size, splits):  # type: ignore[no-untyped-d
     return active
 
 
-def executed(counters, size):  # type: ignore[no-untyped-def]
+def executed(counters, size):
     """One more execution of a site by a mask's threads and warps."""
     words(counters)[THREADS] += words(size)[0]
     words(counters)[REQUESTS] += words(size)[1]
     return 0
 
 
-def copied(to, to_size, of, of_size, threads):  # type: ignore[no-untyped-def]
+def copied(to, to_size, of, of_size, threads):
     """Make a mask like another."""
     for t in range(threads):
         octets(to)[t] = octets(of)[t]
@@ -55,7 +55,7 @@ def copied(to, to_size, of, of_size, threads):  # type: ignore[no-untyped-def]
     return words(of_size)[0]
 
 
-def first_active(places, mask, threads):  # type: ignore[no-untyped-def]
+def first_active(places, mask, threads):
     """What stands at the first active thread's place."""
     m = octets(mask)
     for t in range(threads):
@@ -64,7 +64,7 @@ def first_active(places, mask, threads):  # type: ignore[no-untyped-def]
     return -1
 
 
-def barrier(mask, masked, threads, site, epochs, faults):  # type: ignore[no-untyped-def]
+def barrier(mask, masked, threads, site, epochs, faults):
     """Every thread of the block must be here, else note one that waits and one that is absent; a new epoch begins."""
     m = octets(mask)
     now = words(epochs)
@@ -84,7 +84,7 @@ def barrier(mask, masked, threads, site, epochs, faults):  # type: ignore[no-unt
     return 0
 
 
-def begin_block(epochs, begin, block):  # type: ignore[no-untyped-def]
+def begin_block(epochs, begin, block):
     """A block begins: an epoch of its own, no barriers and no rounds so far."""
     now = words(epochs)
     now[ENOW] += 1
@@ -97,7 +97,7 @@ def begin_block(epochs, begin, block):  # type: ignore[no-untyped-def]
     return 0
 
 
-def tick(epochs, limit):  # type: ignore[no-untyped-def]
+def tick(epochs, limit):
     """One more round of a loop; says whether to stop, because somebody asked for it or after too many."""
     now = words(epochs)
     now[EROUNDS] += 1

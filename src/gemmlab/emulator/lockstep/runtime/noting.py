@@ -28,7 +28,7 @@ ROWS = 512
 RACE, BLOCKS, SAME, DIVERGED, BOUNDS, UNINITIALISED, ALIASED, ABSENT_LANE = range(8)
 
 
-def note(table, kind, site, other, element, thread, other_thread, epoch, block, other_epoch, writes, i0, i1, i2):  # type: ignore[no-untyped-def]
+def note(table, kind, site, other, element, thread, other_thread, epoch, block, other_epoch, writes, i0, i1, i2):
     """Count one more fault of that kind between those two sites, and keep the first."""
     rows = words(table)
     used = rows[0]
@@ -65,7 +65,7 @@ def note(table, kind, site, other, element, thread, other_thread, epoch, block, 
     return 0
 
 
-def remember(races, key, block):  # type: ignore[no-untyped-def]
+def remember(races, key, block):
     """Keep that an element is raced for, and in which block."""
     known = words(races)
     octets(known[FLAGGED])[block] = 1
@@ -81,7 +81,7 @@ def remember(races, key, block):  # type: ignore[no-untyped-def]
     known[RACING] += 1
 
 
-def fault(table, epochs, kind, site, word, element, thread, other, writes, group):  # type: ignore[no-untyped-def]
+def fault(table, epochs, kind, site, word, element, thread, other, writes, group):
     """Note a fault between a thread at `site` and thread `other` at the site of a shadow word."""
     now = words(epochs)
     at = (word >> SITE) & SITE_MASK

@@ -24,7 +24,7 @@ from gemmlab.emulator.lockstep.runtime.places import (
 from gemmlab.emulator.lockstep.runtime.pointers import octets, words
 
 
-def local_read(record, mask):  # type: ignore[no-untyped-def]
+def local_read(record, mask):
     """Threads read elements of their own: note those that they never wrote, while there are any."""
     r = words(record)
     offset = r[FOUND]
@@ -43,7 +43,7 @@ def local_read(record, mask):  # type: ignore[no-untyped-def]
     return 0
 
 
-def local_written(record, mask):  # type: ignore[no-untyped-def]
+def local_written(record, mask):
     """Threads write elements of their own."""
     r = words(record)
     offset = r[FOUND]
@@ -61,7 +61,7 @@ def local_written(record, mask):  # type: ignore[no-untyped-def]
     return 0
 
 
-def fill(memory, size, value):  # type: ignore[no-untyped-def]
+def fill(memory, size, value):
     """Make all bytes of a piece of memory the same."""
     room = octets(memory)
     for i in range(size):

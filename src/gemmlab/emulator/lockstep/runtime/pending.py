@@ -30,7 +30,7 @@ from gemmlab.emulator.lockstep.runtime.places import (
 from gemmlab.emulator.lockstep.runtime.pointers import words
 
 
-def postponed(r, offset):  # type: ignore[no-untyped-def]
+def postponed(r, offset):
     """Put off marking a read by all threads; says whether that may be: nobody wrote the array in this epoch."""
     known = words(r[SHARED])
     now = words(r[EPOCHS])
@@ -49,13 +49,13 @@ def postponed(r, offset):  # type: ignore[no-untyped-def]
     return True
 
 
-def all_written(r):  # type: ignore[no-untyped-def]
+def all_written(r):
     """Whether this block has written every element of the array."""
     known = words(r[SHARED])
     return known[UNWRITTEN] == 0 and known[OF_BLOCK] == words(r[EPOCHS])[ESTART]
 
 
-def mark_pending(r):  # type: ignore[no-untyped-def]
+def mark_pending(r):
     """Mark the reads of this epoch that were put off."""
     known = words(r[SHARED])
     now = words(r[EPOCHS])[ENOW]
@@ -67,7 +67,7 @@ def mark_pending(r):  # type: ignore[no-untyped-def]
     known[PENDING] = 0
 
 
-def mark_reads(read, places, offset, threads, now, site):  # type: ignore[no-untyped-def]
+def mark_reads(read, places, offset, threads, now, site):
     """Mark a read by all threads."""
     here = now << EPOCH
     mine = here | (site << SITE)
@@ -82,7 +82,7 @@ def mark_reads(read, places, offset, threads, now, site):  # type: ignore[no-unt
         read[a] = mine | (other << FIRST) | t
 
 
-def written_now(r):  # type: ignore[no-untyped-def]
+def written_now(r):
     """The array is about to be written: reads that were put off are marked first."""
     known = words(r[SHARED])
     now = words(r[EPOCHS])

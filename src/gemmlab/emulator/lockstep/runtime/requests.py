@@ -62,7 +62,7 @@ FARTHEST = 1 << 62  # that a thread's own part of an index may be from zero
 LINK, KEYS, DEGREE, SCRATCH = 32, 160, 288, 320  # heads of buckets stand first
 
 
-def distinct(deltas, start, end, phase, shift, width, room):  # type: ignore[no-untyped-def]
+def distinct(deltas, start, end, phase, shift, width, room):
     """How many distinct keys some lanes have, and above SPLIT bits the most in one of 32 buckets.
 
     Keys are sectors where `width` is 0, else the 4-byte words, so many of them, that a lane's element covers.
@@ -92,7 +92,7 @@ def distinct(deltas, start, end, phase, shift, width, room):  # type: ignore[no-
     return count | (most << SPLIT)
 
 
-def repeated(deltas, start, end, phase, shift, banks):  # type: ignore[no-untyped-def]
+def repeated(deltas, start, end, phase, shift, banks):
     """Atomics of some lanes: the most in one bank, or of each sector the most on one element, summed."""
     total = 0
     for lane in range(start, end):
@@ -118,7 +118,7 @@ def repeated(deltas, start, end, phase, shift, banks):  # type: ignore[no-untype
     return total
 
 
-def alike(deltas, start, end, apart):  # type: ignore[no-untyped-def]
+def alike(deltas, start, end, apart):
     """Whether lanes whose numbers differ in that bit touch the same, where both take part."""
     for lane in range(start, end):
         other = lane ^ apart
@@ -127,7 +127,7 @@ def alike(deltas, start, end, apart):  # type: ignore[no-untyped-def]
     return True
 
 
-def request_pieces(deltas, start, end, phase, shift, wide, space, kind, room):  # type: ignore[no-untyped-def]
+def request_pieces(deltas, start, end, phase, shift, wide, space, kind, room):
     """Pieces, and conflicts above SPLIT bits, of one request: lanes touch elements `deltas` past a byte of that phase,
     each as many as a shift by `wide` says.
 
@@ -157,7 +157,7 @@ def request_pieces(deltas, start, end, phase, shift, wide, space, kind, room):  
     return total
 
 
-def prepare(record):  # type: ignore[no-untyped-def]
+def prepare(record):
     """Take threads' own parts of the indices: their range, their sum relative to thread 0's, and its table by phase.
 
     The table holds the counts of all warps together, every thread active; it stays while the relative sums do.
@@ -215,7 +215,7 @@ def prepare(record):  # type: ignore[no-untyped-def]
     return 0
 
 
-def reach(record, full, x0, x1, x2):  # type: ignore[no-untyped-def]
+def reach(record, full, x0, x1, x2):
     """The element at which thread 0 is, threads' shared parts of the indices being given; counts the access.
 
     -1 where not all threads are active, or some index is out of range or negative.
@@ -251,7 +251,7 @@ def reach(record, full, x0, x1, x2):  # type: ignore[no-untyped-def]
     return offset
 
 
-def touch(record, t, x0, x1, x2):  # type: ignore[no-untyped-def]
+def touch(record, t, x0, x1, x2):
     """Thread t touches the element of these whole indices, a negative one counted from the end; out of range is -1."""
     r = words(record)
     each = words(r[EACH])
@@ -278,7 +278,7 @@ def touch(record, t, x0, x1, x2):  # type: ignore[no-untyped-def]
     return 0
 
 
-def settle(record, mask, masked):  # type: ignore[no-untyped-def]
+def settle(record, mask, masked):
     """Count what the threads of a mask touched one by one; HOW then says whether some were out of range."""
     r = words(record)
     each = words(r[EACH])
@@ -295,7 +295,7 @@ def settle(record, mask, masked):  # type: ignore[no-untyped-def]
     return 0
 
 
-def count_each(r, each, threads):  # type: ignore[no-untyped-def]
+def count_each(r, each, threads):
     """Count the requests of all warps from addresses, negative ones left out, remembering each warp's last pattern.
 
     Lanes that keep their distances touch as many sectors when they start at the same byte of a sector, and conflict in

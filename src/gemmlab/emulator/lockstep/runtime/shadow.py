@@ -39,13 +39,13 @@ from gemmlab.emulator.lockstep.runtime.symbols import EXTERNAL
 log_access = EXTERNAL["log_access"]
 
 
-def unwritten(r, a, t):  # type: ignore[no-untyped-def]
+def unwritten(r, a, t):
     """Note a read of what nobody in this block wrote."""
     now = words(r[EPOCHS])
     note(r[FAULTS], UNINITIALISED, r[AT_SITE], -1, a, t, -1, now[EBARRIERS], now[EBLOCK], 0, 0, 0, 0, 0)
 
 
-def shadow_read(record, mask, full):  # type: ignore[no-untyped-def]
+def shadow_read(record, mask, full):
     """Threads read elements, as `reach` or `settle` left them; without `full` only those of the mask."""
     r = words(record)
     if r[LOGGED] != 0:
@@ -104,7 +104,7 @@ def shadow_read(record, mask, full):  # type: ignore[no-untyped-def]
     return 0
 
 
-def shadow_atomic(record, mask, full):  # type: ignore[no-untyped-def]
+def shadow_atomic(record, mask, full):
     """Threads change elements atomically: plain accesses of others that nothing orders conflict."""
     r = words(record)
     if r[LOGGED] != 0:

@@ -35,7 +35,7 @@ from gemmlab.emulator.lockstep.runtime.symbols import EXTERNAL
 log_access = EXTERNAL["log_access"]
 
 
-def bits_of(address, i, shift):  # type: ignore[no-untyped-def]
+def bits_of(address, i, shift):
     """The bits of element i of an array, its elements of 1 << shift bytes."""
     if shift == 2:
         return quads(address)[i]
@@ -46,7 +46,7 @@ def bits_of(address, i, shift):  # type: ignore[no-untyped-def]
     return octets(address)[i]
 
 
-def put_bits(address, i, shift, bits):  # type: ignore[no-untyped-def]
+def put_bits(address, i, shift, bits):
     """Store bits as element i."""
     if shift == 2:
         quads(address)[i] = bits
@@ -58,7 +58,7 @@ def put_bits(address, i, shift, bits):  # type: ignore[no-untyped-def]
         octets(address)[i] = bits
 
 
-def shadow_store(record, mask, full):  # type: ignore[no-untyped-def]
+def shadow_store(record, mask, full):
     """Threads store what the record's values hold; without VALUED nothing is stored, and writes differ."""
     r = words(record)
     if r[LOGGED] != 0:
