@@ -36,3 +36,61 @@ def blocks(index: Ints, exponents: Ints, significands: Ints, order: Ints, e: Int
                 word = index[k, block * lanes + t] if filled else index[0, 0]
                 e[block, at, t] = exponents[word] if filled else NOTHING
                 m[block, at, t] = significands[word] if filled else 0
+
+
+@compiled
+def largest(index: Ints, exponents: Ints) -> int:
+    """The largest exponent among a matrix' elements, NOTHING where all are zeros."""
+    found = NOTHING
+    for i in range(index.shape[0]):
+        for k in range(index.shape[1]):
+            found = max(found, exponents[index[i, k]])
+    return found
+
+
+@compiled
+def vector_rows(index: Ints, exponents: Ints, values: Ints, order: Ints, floor: int, e: Ints, v: Ints) -> None:
+    """As `rows`, with values (rows, ordered k); rows past the matrix are zeros, values up to exponent `floor` too."""
+    for i in range(e.shape[0]):
+        for at in range(e.shape[1]):
+            k = order[at]
+            filled = k >= 0 and i < index.shape[0]
+            word = index[i, k] if filled else index[0, 0]
+            exponent = exponents[word] if filled else NOTHING
+            e[i, at] = exponent
+            v[i, at] = values[word] if exponent > floor else 0
+
+
+@compiled
+def vector_blocks(index: Ints, exponents: Ints, values: Ints, order: Ints, floor: int, e: Ints, v: Ints) -> None:
+    """As `blocks`, with values v (blocks, ordered k, lanes), and exponents e (blocks, pairs of k, lanes, 2)."""
+    lanes = v.shape[2]
+    for block in range(v.shape[0]):
+        wide = min(lanes, index.shape[1] - block * lanes)
+        for at in range(v.shape[1]):
+            k = order[at]
+            for t in range(lanes):
+                filled = k >= 0 and t < wide
+                word = index[k, block * lanes + t] if filled else index[0, 0]
+                exponent = exponents[word] if filled else NOTHING
+                e[block, at >> 1, t, at & 1] = exponent
+                v[block, at, t] = values[word] if exponent > floor else 0
+
+
+@compiled
+def spread_out(c: Ints, run: Ints) -> None:
+    """C (m, n) into blocks run (blocks, rows, lanes) of its columns."""
+    lanes = run.shape[2]
+    for i in range(c.shape[0]):
+        for j in range(c.shape[1]):
+            run[j // lanes, i, j % lanes] = c[i, j]
+
+
+@compiled
+def gathered(run: Ints, bad: Ints, d: Ints, wrong: Ints) -> None:
+    """The reverse: d (m, n) out of blocks run, and wrong (m, n) where bad is not 0."""
+    lanes = run.shape[2]
+    for i in range(d.shape[0]):
+        for j in range(d.shape[1]):
+            d[i, j] = run[j // lanes, i, j % lanes]
+            wrong[i, j] = bad[j // lanes, i, j % lanes] != 0

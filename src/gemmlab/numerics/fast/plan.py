@@ -22,6 +22,8 @@ class Plan(NamedTuple):
     walk: Walk
     to: Target
     narrow: bool  #: int32 lanes hold what `walk.flush` terms add up to
+    product: int  #: the largest magnitude of a product, in units of its last bit
+    fractions: tuple[int, int]  #: bits below the point of an element of A and of B, scales included
 
 
 def target_of(unit: Unit) -> Target:
@@ -62,7 +64,9 @@ def aligned_plan(unit: Unit, a_format: str, b_format: str, scale_format: str) ->
         # The addend counts with its own exponent or a zero's, so that no other zero can count for more than it does.
         zeros_count=int(to.zero_exponent > to.min_exponent),
     )
-    return Plan(walk, to, narrow)
+    own = [formats.get(unit.read_as or name).mantissa_bits for name in (a_format, b_format)]
+    scale = (fraction - sum(own)) // 2
+    return Plan(walk, to, narrow, product, (own[0] + scale, own[1] + scale))
 
 
 def read_strangely(unit: Unit) -> bool:

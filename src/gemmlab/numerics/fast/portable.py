@@ -76,13 +76,27 @@ def multiplied(unit: Unit, plan: Plan, a: Parts, b: Parts, c: Codes, threads: in
     return with_specials(plan.to, a, b, c, np.ascontiguousarray(run[:, :across]), slow)
 
 
-def with_specials(to: Any, a: Parts, b: Parts, c: Codes, d: npt.NDArray[np.int64], slow: Slow) -> Codes:
-    """The codes `d` with NaN and infinities of the operands in them, in C's type."""
+def with_specials(
+    to: Any, a: Parts, b: Parts, c: Codes, d: npt.NDArray[np.int64], slow: Slow, wrong: Any = None
+) -> Codes:
+    """The codes `d` with NaN and infinities of the operands in them, in C's type; `slow` mends those that are wrong."""
     masks = specials.masks(a, b)
+    todo = np.zeros(d.shape, np.uint8) if wrong is None else wrong.astype(np.uint8)
     if masks is not None:
-        todo = np.zeros(d.shape, np.uint8)
         specials.settle(*masks[0], *masks[1], c.astype(np.int64), d, todo, to)
-        i, j = np.nonzero(todo)
-        if len(i):
-            d[i, j] = slow(i, j).astype(np.int64)
+    i, j = np.nonzero(todo)
+    if len(i):
+        d[i, j] = slow(i, j).astype(np.int64)
     return d.astype(c.dtype)
+
+
+def in_vectors(
+    unit: Unit, plan: Plan, a: Parts, b: Parts, c: Codes, threads: int | None, lanes: int, slow: Slow
+) -> Codes:
+    """Codes (m, n) of a chain by the vector kernel; by the plain loops where it would leave too many outputs."""
+    from gemmlab.numerics.fast import lanes as vectored
+
+    found = vectored.multiplied(unit, plan, a, b, c, threads, lanes)
+    if found is None or np.count_nonzero(found.bad) > c.size // 64 + 8:
+        return multiplied(unit, plan, a, b, c, threads, slow)
+    return with_specials(plan.to, a, b, c, found.codes, slow, found.bad)

@@ -59,12 +59,14 @@ def chain(
     chosen = plan.aligned_plan(unit, *names)
     if chosen is None:
         raise unknown_name("path", path, paths(unit, *names))
+    if path.startswith("vectors"):
+        return portable.in_vectors(unit, chosen, left, right, c, threads, int(path.removeprefix("vectors")), slow)
     return portable.multiplied(unit, chosen, left, right, c, threads, slow)
 
 
 def paths(unit: Unit, a_format: str, b_format: str, scale_format: str = "") -> list[str]:
     """The ways this machine can compute the unit, fastest first; `plain` is always the last."""
-    from gemmlab.numerics.fast import kinds, native, plan
+    from gemmlab.numerics.fast import kinds, lanes, native, plan, vectors
 
     names = (a_format, b_format, scale_format)
     found = []
@@ -72,7 +74,10 @@ def paths(unit: Unit, a_format: str, b_format: str, scale_format: str = "") -> l
         found.append("integer")
     if native.takes(unit, a_format, b_format):
         found.append("native")
-    if plan.aligned_plan(unit, *names) is not None:
+    chosen = plan.aligned_plan(unit, *names)
+    if chosen is not None:
+        if vectors.lanes_here() and lanes.takes(unit, chosen):
+            found.append(f"vectors{vectors.lanes_here()}")
         found.append("portable")
     if kinds.rules_of(unit, *names) is not None:
         found.append("stepwise")

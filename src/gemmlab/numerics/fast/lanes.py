@@ -1,0 +1,121 @@
+"""Whole matrices through the vector kernel: which units it takes, packing, and what it leaves to others."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gemmlab.numerics.fast import packing, vectors
+from gemmlab.numerics.fast.floats import RNE, RZ
+from gemmlab.numerics.fast.plan import Plan, order_of
+from gemmlab.numerics.fast.split import NOTHING, Parts
+from gemmlab.numerics.fast.threads import spread
+from gemmlab.numerics.unit import Unit
+from gemmlab.units import ceil_div
+
+Codes = npt.NDArray[Any]
+COLUMNS = {8: vectors.columns8, 16: vectors.columns16}
+
+
+class Found(NamedTuple):
+    """What the vector kernel gave."""
+
+    codes: npt.NDArray[np.int64]  #: (m, n)
+    bad: npt.NDArray[np.bool_]  #: (m, n): where they are not to be believed
+
+
+def takes(unit: Unit, plan: Plan) -> bool:
+    """Whether the vector kernel computes such a unit: cuts toward zero, and results of float32 or float16."""
+    walk, to = plan.walk, plan.to
+    product = plan.product
+    single = unit.accumulate == "float32" and walk.rounding == RZ
+    half = unit.accumulate == "float16" and walk.rounding == RNE and unit.width == 10
+    late = walk.late == 0 or (
+        walk.lanes == 1 and walk.joining == RNE and (half or (single and unit.width == 23 and unit.subnormal_outputs))
+    )
+    return (
+        walk.cut == RZ
+        and (single or half)
+        and late
+        and (unit.subnormal_inputs or not half)
+        and (unit.subnormal_outputs or not half)
+        and product < 1 << 24
+        and kept(plan) < 1 << 30
+        and (to.zero_exponent <= to.min_exponent or to.zero_exponent < vectors.LOWEST)
+    )
+
+
+def kept(plan: Plan) -> int:
+    """The most that a product counts, in units of the last bit that stays."""
+    down = max(plan.walk.fraction - plan.walk.align_bits, 0)
+    return (plan.product << max(plan.walk.align_bits - plan.walk.fraction, 0) >> down) + 1
+
+
+def multiplied(unit: Unit, plan: Plan, a: Parts, b: Parts, c: Codes, threads: int | None, lanes: int) -> Found | None:
+    """The chain's codes, and where they are wrong; None for operands outside of float32's range."""
+    rows, across = c.shape
+    order = padded(order_of(unit, a.index.shape[1]), unit.terms)
+    terms, inner = unit.terms + unit.terms % 2, len(order)
+    tall, wide = ceil_div(rows, vectors.ROWS) * vectors.ROWS, ceil_div(across, lanes)
+    tables = floats_of(a, b, plan)
+    if tables is None:
+        return None
+    (a_values, a_floor), (b_values, b_floor) = tables
+    ae, av = np.empty((tall, inner), np.int16), np.empty((tall, inner), np.float32)
+    be, bv = np.empty((wide, inner // 2, lanes, 2), np.int16), np.empty((wide, inner, lanes), np.float32)
+    packing.vector_rows(a.index, a.exponents, a_values, order, a_floor, ae, av)
+    packing.vector_blocks(b.index, b.exponents, b_values, order, b_floor, be, bv)
+    run = np.zeros((wide, tall, lanes), np.float32)
+    bad = np.zeros((wide, tall, lanes), np.int32)
+    kind = np.dtype(unit.accumulate)
+    packing.spread_out(c.view(kind).astype(np.float32), run)
+    walk, to = plan.walk, plan.to
+    room = ((1 << 31) - 1) // kept(plan)
+    sums = unit.terms * kept(plan) + (2 << walk.align_bits)
+    numbers = (
+        inner, inner // terms, terms, min(terms, room // 2 * 2), walk.groups, walk.late, int(kind == np.float16),
+        int(sums < 1 << 24 and kind == np.float32), walk.align_bits, unit.width, to.min_exponent, to.zero_exponent,
+    )  # fmt: skip
+    words = ae.view(np.int32).reshape(-1), be.view(np.int32).reshape(-1)
+    flat, marks = run.reshape(wide, -1), bad.reshape(wide, -1)
+
+    def task(first: int, last: int, left: int, right: int) -> None:
+        top, end = first * vectors.ROWS, min(last * vectors.ROWS, tall)
+        COLUMNS[lanes](left, right, top, end, tall, words[0], av.reshape(-1), words[1], bv.reshape(-1),
+                       flat.reshape(-1), marks.reshape(-1), numbers)  # fmt: skip
+
+    spread(task, tall // vectors.ROWS, wide, threads)
+    d, wrong = np.empty((rows, across), np.float32), np.empty((rows, across), np.bool_)
+    packing.gathered(run, bad, d, wrong)
+    codes = d.astype(kind).view(c.dtype).astype(np.int64)
+    codes[np.isnan(d)] = to.nan_code
+    return Found(codes, wrong)
+
+
+def padded(order: npt.NDArray[np.int64], terms: int) -> npt.NDArray[np.int64]:
+    """The order of k with every group filled up to an even number of terms."""
+    if terms % 2 == 0:
+        return order
+    return np.pad(order.reshape(-1, terms), ((0, 0), (0, 1)), constant_values=-1).reshape(-1)
+
+
+def floats_of(a: Parts, b: Parts, plan: Plan) -> tuple[tuple[Any, int], tuple[Any, int]] | None:
+    """Of both operands the float32 values of their tables, and the exponent up to which they count as zeros.
+
+    Where the other operand's largest exponent is too small for an element to leave anything in a sum that the kernel
+    answers for, the element is taken as zero, which spares subnormal products. None where float32 lacks a value.
+    """
+    tops = [packing.largest(side.index, side.exponents) for side in (a, b)]
+    bits = plan.fractions
+    found = []
+    for side, own, other in ((a, bits[0], tops[1]), (b, bits[1], tops[0])):
+        floor = max(vectors.LOWEST - plan.walk.align_bits - 2 - other, NOTHING)
+        with np.errstate(over="ignore"):
+            exact = np.ldexp(side.significands.astype(np.float64), side.exponents - own)
+            values = exact.astype(np.float32)
+        if ((values != exact) & (side.exponents > floor)).any():
+            return None
+        found.append((values, floor))
+    return found[0], found[1]
