@@ -14,7 +14,7 @@ from gemmlab.numerics.fast.plan import order_of, product_of, target_of
 from gemmlab.numerics.fast.split import ZERO, Parts, largest, parts, taken_apart
 from gemmlab.numerics.fast.threads import spread
 from gemmlab.numerics.operands import Operand
-from gemmlab.numerics.unit import Unit
+from gemmlab.numerics.unit import ZEROS, Unit
 
 Codes = npt.NDArray[Any]
 Scales = tuple[Operand, Operand] | None
@@ -53,7 +53,7 @@ def rules_of(unit: Unit, a_format: str, b_format: str, scale_format: str) -> ste
         join_bits=unit.join_bits,
         exact_terms=unit.exact_terms,
         scale_fraction=2 * formats.get(scale_format).mantissa_bits if unit.exact_terms > 1 else 0,
-        ieee=int(unit.negative_zero == "ieee"),
+        ieee=ZEROS.index(unit.negative_zero),
         zero_sign=int(unit.zero_sign),
         product_overflow=int(unit.product_overflow),
         split=int(split),

@@ -53,12 +53,19 @@ def kept(plan: Plan) -> int:
     return (plan.product << max(plan.walk.align_bits - plan.walk.fraction, 0) >> down) + 1
 
 
-def multiplied(unit: Unit, plan: Plan, a: Parts, b: Parts, c: Codes, threads: int | None, lanes: int) -> Found | None:
-    """The chain's codes, and where they are wrong; None for operands outside of float32's range."""
-    rows, across = c.shape
+def multiplied(
+    unit: Unit, plan: Plan, a: Parts, b: Parts, c: Codes, threads: int | None, lanes: int, paired: bool
+) -> Found | None:
+    """The chain's codes, and where they are wrong; None for operands outside of float32's range.
+
+    With `paired` c is (count, 1), and row i of A meets column i of B alone: blocks of as many rows as columns are
+    multiplied whole, and their diagonals taken.
+    """
+    rows, across = len(a.index), b.index.shape[1]
     order = padded(order_of(unit, a.index.shape[1]), unit.terms)
     terms, inner = unit.terms + unit.terms % 2, len(order)
-    tall, wide = ceil_div(rows, vectors.ROWS) * vectors.ROWS, ceil_div(across, lanes)
+    step = lanes if paired else vectors.ROWS
+    tall, wide = ceil_div(rows, step) * step, ceil_div(across, lanes)
     tables = floats_of(a, b, plan)
     if tables is None:
         return None
@@ -67,31 +74,51 @@ def multiplied(unit: Unit, plan: Plan, a: Parts, b: Parts, c: Codes, threads: in
     be, bv = np.empty((wide, inner // 2, lanes, 2), np.int16), np.empty((wide, inner, lanes), np.float32)
     packing.vector_rows(a.index, a.exponents, a_values, order, a_floor, ae, av)
     packing.vector_blocks(b.index, b.exponents, b_values, order, b_floor, be, bv)
-    run = np.zeros((wide, tall, lanes), np.float32)
-    bad = np.zeros((wide, tall, lanes), np.int32)
+    deep = lanes if paired else tall
+    run, bad = np.zeros((wide, deep, lanes), np.float32), np.zeros((wide, deep, lanes), np.int32)
     kind = np.dtype(unit.accumulate)
-    packing.spread_out(c.view(kind).astype(np.float32), run)
-    walk, to = plan.walk, plan.to
-    room = ((1 << 31) - 1) // kept(plan)
-    sums = unit.terms * kept(plan) + (2 << walk.align_bits)
-    numbers = (
-        inner, inner // terms, terms, min(terms, room // 2 * 2), walk.groups, walk.late, int(kind == np.float16),
-        int(sums < 1 << 24 and kind == np.float32), walk.align_bits, unit.width, to.min_exponent, to.zero_exponent,
-    )  # fmt: skip
-    words = ae.view(np.int32).reshape(-1), be.view(np.int32).reshape(-1)
-    flat, marks = run.reshape(wide, -1), bad.reshape(wide, -1)
+    start = c.view(kind).astype(np.float32)
+    block, place = np.divmod(np.arange(rows), lanes)
+    if paired:
+        run[block, place, place] = start[:, 0]
+    else:
+        packing.spread_out(start, run)
+    numbers = numbers_of(unit, plan, inner, terms)
+    e, v = ae.view(np.int32).reshape(-1), av.reshape(-1)
+    f, w = be.view(np.int32).reshape(-1), bv.reshape(-1)
+    r, x = run.reshape(-1), bad.reshape(-1)
+    columns = COLUMNS[lanes]
 
     def task(first: int, last: int, left: int, right: int) -> None:
-        top, end = first * vectors.ROWS, min(last * vectors.ROWS, tall)
-        COLUMNS[lanes](left, right, top, end, tall, words[0], av.reshape(-1), words[1], bv.reshape(-1),
-                       flat.reshape(-1), marks.reshape(-1), numbers)  # fmt: skip
+        columns(left, right, first * step, last * step, tall, e, v, f, w, r, x, numbers)
 
-    spread(task, tall // vectors.ROWS, wide, threads)
-    d, wrong = np.empty((rows, across), np.float32), np.empty((rows, across), np.bool_)
-    packing.gathered(run, bad, d, wrong)
+    if paired:
+        of_a, of_b, of_d = lanes * inner, inner * lanes, lanes * lanes
+        for n in range(wide):
+            columns(
+                0, 1, 0, lanes, lanes, e[n * of_a // 2 :], v[n * of_a :], f[n * of_b // 2 :], w[n * of_b :],
+                r[n * of_d :], x[n * of_d :], numbers,
+            )  # fmt: skip
+        d, wrong = run[block, place, place][:, None], bad[block, place, place][:, None] != 0
+    else:
+        spread(task, tall // step, wide, threads)
+        d, wrong = np.empty((rows, across), np.float32), np.empty((rows, across), np.bool_)
+        packing.gathered(run, bad, d, wrong)
     codes = d.astype(kind).view(c.dtype).astype(np.int64)
-    codes[np.isnan(d)] = to.nan_code
+    codes[np.isnan(d)] = plan.to.nan_code
     return Found(codes, wrong)
+
+
+def numbers_of(unit: Unit, plan: Plan, inner: int, terms: int) -> tuple[int, ...]:
+    """The kernel's whole numbers, in the order of `vectors.NAMES` from `stride` on."""
+    walk, to = plan.walk, plan.to
+    half = unit.accumulate == "float16"
+    room = ((1 << 31) - 1) // kept(plan)
+    sums = unit.terms * kept(plan) + (2 << walk.align_bits)
+    return (
+        inner, inner // terms, terms, min(terms, room // 2 * 2), walk.groups, walk.late, int(half),
+        int(sums < 1 << 24 and not half), walk.align_bits, unit.width, to.min_exponent, to.zero_exponent,
+    )  # fmt: skip
 
 
 def padded(order: npt.NDArray[np.int64], terms: int) -> npt.NDArray[np.int64]:

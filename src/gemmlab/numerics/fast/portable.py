@@ -47,9 +47,14 @@ def scaled(elements: Parts, scales: Operand, axis: int, block: int) -> Parts:
     return Parts(np.arange(own.size, dtype=np.uint32).reshape(shape), exponents, significands, classes)
 
 
-def multiplied(unit: Unit, plan: Plan, a: Parts, b: Parts, c: Codes, threads: int | None, slow: Slow) -> Codes:
-    """Codes (m, n) of a chain; `slow` gives the codes at indices (i, j) that only a step by step walk can tell."""
-    rows, across = c.shape
+def multiplied(
+    unit: Unit, plan: Plan, a: Parts, b: Parts, c: Codes, threads: int | None, slow: Slow, paired: bool = False
+) -> Codes:
+    """Codes (m, n) of a chain; `slow` gives the codes at indices (i, j) that only a step by step walk can tell.
+
+    With `paired` c is (count, 1), and row i of A meets column i of B alone.
+    """
+    rows, across = len(a.index), b.index.shape[1]
     order = order_of(unit, a.index.shape[1])
     lane = np.int32 if plan.narrow else np.int64
     wide = ceil_div(across, LANES)
@@ -62,41 +67,52 @@ def multiplied(unit: Unit, plan: Plan, a: Parts, b: Parts, c: Codes, threads: in
     if plan.walk.zeros_count:
         za[:] = (ma == 0).reshape(rows, groups, -1).any(axis=2)
         zb[:] = (mb == 0).reshape(wide, groups, -1, LANES).any(axis=2)
-    run = np.zeros((rows, wide * LANES), np.int64)
-    run[:, :across] = c
-    blocks = run.reshape(rows, wide, LANES)
+    run = np.zeros((rows, 1 if paired else wide, LANES), np.int64)
+    lane_of = np.arange(rows) % LANES
+    if paired:
+        run[np.arange(rows), 0, lane_of] = c[:, 0]
+    else:
+        run.reshape(rows, -1)[:, :across] = c
 
     def task(first: int, last: int, left: int, right: int) -> None:
         columns(
-            left, right, ea[first:last], ma[first:last], za[first:last], eb, mb, zb, blocks[first:last],
+            left, right, ea[first:last], ma[first:last], za[first:last], eb, mb, zb, run[first:last],
             plan.walk, plan.to,
         )  # fmt: skip
 
-    spread(task, rows, wide, threads)
-    return with_specials(plan.to, a, b, c, np.ascontiguousarray(run[:, :across]), slow)
+    if paired:
+        for block in range(wide):
+            own, one = slice(LANES * block, LANES * (block + 1)), slice(block, block + 1)
+            columns(0, 1, ea[own], ma[own], za[own], eb[one], mb[one], zb[one], run[own], plan.walk, plan.to)
+        d = run[np.arange(rows), 0, lane_of][:, None]
+    else:
+        spread(task, rows, wide, threads)
+        d = np.ascontiguousarray(run.reshape(rows, -1)[:, :across])
+    return with_specials(plan.to, a, b, c, d, slow, paired=paired)
 
 
 def with_specials(
-    to: Any, a: Parts, b: Parts, c: Codes, d: npt.NDArray[np.int64], slow: Slow, wrong: Any = None
+    to: Any, a: Parts, b: Parts, c: Codes, d: npt.NDArray[np.int64], slow: Slow, wrong: Any = None, paired: bool = False
 ) -> Codes:
     """The codes `d` with NaN and infinities of the operands in them, in C's type; `slow` mends those that are wrong."""
     masks = specials.masks(a, b)
     todo = np.zeros(d.shape, np.uint8) if wrong is None else wrong.astype(np.uint8)
     if masks is not None:
-        specials.settle(*masks[0], *masks[1], c.astype(np.int64), d, todo, to)
+        specials.settle(*masks[0], *masks[1], c.astype(np.int64), d, todo, paired, to)
     i, j = np.nonzero(todo)
     if len(i):
-        d[i, j] = slow(i, j).astype(np.int64)
+        d[i, j] = slow(i, i if paired else j).astype(np.int64)
     return d.astype(c.dtype)
 
 
 def in_vectors(
-    unit: Unit, plan: Plan, a: Parts, b: Parts, c: Codes, threads: int | None, lanes: int, slow: Slow
-) -> Codes:
+    unit: Unit, plan: Plan, a: Parts, b: Parts, c: Codes, threads: int | None, lanes: int, slow: Slow,
+    paired: bool = False,
+) -> Codes:  # fmt: skip
     """Codes (m, n) of a chain by the vector kernel; by the plain loops where it would leave too many outputs."""
     from gemmlab.numerics.fast import lanes as vectored
 
-    found = vectored.multiplied(unit, plan, a, b, c, threads, lanes)
+    found = vectored.multiplied(unit, plan, a, b, c, threads, lanes, paired)
     if found is None or np.count_nonzero(found.bad) > c.size // 64 + 8:
-        return multiplied(unit, plan, a, b, c, threads, slow)
-    return with_specials(plan.to, a, b, c, found.codes, slow, found.bad)
+        return multiplied(unit, plan, a, b, c, threads, slow, paired)
+    return with_specials(plan.to, a, b, c, found.codes, slow, found.bad, paired)

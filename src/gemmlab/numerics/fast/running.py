@@ -50,7 +50,7 @@ def chain(
     rules = kinds.rules_of(unit, *names)
 
     def slow(i: Codes, j: Codes) -> Codes:
-        if rules is None:
+        if rules is None or (path != "stepwise" and len(i) * a.codes.shape[1] < SMALL):
             return plainly(unit, a, b, c, scales, zip(i.tolist(), j.tolist(), strict=True))
         return kinds.walked(unit, rules, left, right, scales, (i, j), c[i, j], threads)
 
@@ -102,19 +102,29 @@ def pairs(unit: Unit, a: Operand, b: Operand, c: Codes, scales: Scales = None, p
     if a.codes.shape[1] == 0 or len(c) == 0:
         return c.copy()
     if path is None:
-        path = "plain" if a.codes.size < SMALL else paths(unit, *names)[-2:][0]
-    if path == "stepwise":
-        from gemmlab.numerics.fast import kinds, portable
+        path = "plain" if a.codes.size < SMALL else next(each for each in paths(unit, *names) if each != "native")
+    if path == "plain":
+        return plainly(unit, a, turned, c, scales, zip(every.tolist(), every.tolist(), strict=True))
+    from gemmlab.numerics.fast import kinds, plan, portable
 
-        rules = kinds.rules_of(unit, *names)
-        if rules is not None:
-            left, right = portable.sides(unit, a, turned, scales)
-            return kinds.walked(unit, rules, left, right, scales, (every, every), c, None)
     if path == "integer":
-        from gemmlab.numerics.fast import kinds
-
         return kinds.integer_pairs(unit, a, b, c)
-    return plainly(unit, a, turned, c, scales, zip(every.tolist(), every.tolist(), strict=True))
+    left, right = portable.sides(unit, a, turned, scales)
+    rules, chosen = kinds.rules_of(unit, *names), plan.aligned_plan(unit, *names)
+
+    def slow(i: Codes, j: Codes) -> Codes:
+        if rules is None or (path != "stepwise" and len(i) * a.codes.shape[1] < SMALL):
+            return plainly(unit, a, turned, c, scales, zip(i.tolist(), j.tolist(), strict=True))
+        return kinds.walked(unit, rules, left, right, scales, (i, j), c[i], None)
+
+    if path == "stepwise":
+        return slow(every, every)
+    if chosen is None:
+        raise unknown_name("path", path, paths(unit, *names))
+    if path.startswith("vectors"):
+        lanes = int(path.removeprefix("vectors"))
+        return portable.in_vectors(unit, chosen, left, right, c[:, None], None, lanes, slow, paired=True)[:, 0]
+    return portable.multiplied(unit, chosen, left, right, c[:, None], None, slow, paired=True)[:, 0]
 
 
 def scheduled(

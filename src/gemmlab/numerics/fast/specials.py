@@ -42,27 +42,23 @@ def bits(flags: npt.NDArray[Any]) -> Words:
 
 @compiled
 def settle(
-    a_nan: npt.NDArray[np.bool_],
-    a: Words,
-    b_nan: npt.NDArray[np.bool_],
-    b: Words,
-    c: Any,
-    d: Any,
-    todo: Any,
-    to: Target,
-) -> None:
+    a_nan: npt.NDArray[np.bool_], a: Words, b_nan: npt.NDArray[np.bool_], b: Words, c: Any, d: Any, todo: Any,
+    paired: bool, to: Target,
+) -> None:  # fmt: skip
     """Write the NaN and infinities of products into d (m, n); `todo` (m, n) marks what is left to a slow walk.
 
-    `c` and `d` (m, n) are codes before and after the chain whose special elements counted as zeros.
+    `c` and `d` (m, n) are codes before and after the chain whose special elements counted as zeros. With `paired` row i
+    of A meets column i of B alone, and n is 1.
     """
     for i in range(d.shape[0]):
         for j in range(d.shape[1]):
-            nan = a_nan[i] or b_nan[j]
+            column = i if paired else j
+            nan = a_nan[i] or b_nan[column]
             lost = up = down = np.uint64(0)
             for w in range(a.shape[2]):
-                infinite = a[0, i, w] | b[0, j, w]
-                negative = a[2, i, w] ^ b[2, j, w]
-                lost |= infinite & (a[1, i, w] | b[1, j, w])
+                infinite = a[0, i, w] | b[0, column, w]
+                negative = a[2, i, w] ^ b[2, column, w]
+                lost |= infinite & (a[1, i, w] | b[1, column, w])
                 up |= infinite & ~negative
                 down |= infinite & negative
             if not (nan or up | down):

@@ -33,7 +33,7 @@ class Rules(NamedTuple):
     join_bits: int
     exact_terms: int
     scale_fraction: int  #: bits below the point of two scales
-    ieee: int  #: zeros are signed as `ieee` says
+    ieee: int  #: place of negative_zero in ZEROS: 0 never -0, 1 as IEEE 754, 2 only by rounding
     zero_sign: int
     product_overflow: int
     split: int  #: significands of more than 30 bits, whose products are put together from four
@@ -150,7 +150,7 @@ def fused(
     if rules.sum == ALIGNED:
         align(values, places, counted, count, rules)
     result, something = total_of(values, places, count, digits, rules.rounding, rules.ieee, to)
-    if something != 0 or rules.ieee == 0:
+    if something != 0 or rules.ieee != 1:
         return result
     # Nothing but -0 added to -0 stays -0.
     negative = rules.zero_sign != 0 and is_zero(code, to) and code & to.sign != 0
@@ -232,7 +232,7 @@ def added(x: int, y: int, values: Any, places: Any, digits: Any, rules: Rules, t
     other, values[1] = unpacked(y, to)
     places[0], places[1] = exponent - to.mantissa_bits, other - to.mantissa_bits
     result, something = total_of(values, places, 2, digits, rules.joining, 1, to)
-    if something == 0 and rules.ieee != 0 and is_zero(x, to) and is_zero(y, to) and x & y & to.sign != 0:
+    if something == 0 and rules.ieee == 1 and is_zero(x, to) and is_zero(y, to) and x & y & to.sign != 0:
         return to.sign
     return result
 
@@ -253,7 +253,7 @@ def paired(
         elif both & INF:
             codes[n] = to.infinity | sign
         elif both & ZERO:
-            codes[n] = sign if rules.ieee != 0 else 0
+            codes[n] = sign if rules.ieee == 1 else 0
         else:
             values[0] = a.significands[i, k] * b.significands[j, k]
             places[0] = a.exponents[i, k] + b.exponents[j, k] - rules.fraction
