@@ -13,7 +13,7 @@ Codes = np.ndarray
 #: share of the vectors of each kind
 KINDS = {
     "normal": 0.15, "wide": 0.25, "cancelling": 0.2, "finite": 0.1, "bits": 0.05, "tiny": 0.07, "huge": 0.05,
-    "sparse": 0.05, "special": 0.08,
+    "sparse": 0.05, "special": 0.06, "zeros": 0.02,
 }  # fmt: skip
 ADDENDS = ("zero", "normal", "wide", "cancelling", "tiny", "huge", "bits")
 
@@ -48,6 +48,13 @@ def vectors(
             made[1][:, half : 2 * half] ^= (random.random((chosen.size, half)) < 1 / 8).astype(made[1].dtype)
             order = random.permuted(np.tile(np.arange(k), (chosen.size, 1)), axis=1)
             made = [np.take_along_axis(each, order, axis=1) for each in made]
+        if kind == "zeros" and sides[0].signed_zero and sides[1].signed_zero:
+            # zeros of one sign against values of one sign: all products are -0, or all +0
+            ends = random.integers(0, 2, (2, chosen.size, 1), dtype=np.uint64)
+            for each, form, end in zip((0, 1), sides, ends, strict=True):
+                sign = (end << np.uint64(form.storage_bits - 1)).astype(made[each].dtype)
+                made[each] = (made[each] & made[each].dtype.type((1 << (form.storage_bits - 1)) - 1)) | sign
+            made[0] &= made[0].dtype.type(1 << (sides[0].storage_bits - 1))
         a[chosen], b[chosen] = made
     with np.errstate(all="ignore"):
         sums = np.sum(formats.decode_array(a, sides[0]) * formats.decode_array(b, sides[1]), axis=1)
@@ -66,8 +73,8 @@ def operands(kind: str, form: Format, shape: tuple[int, int], random: np.random.
             code_type(form)
         )
     top, one = form.max_magnitude, 1 << form.mantissa_bits
-    if kind in ("normal", "wide", "special", "cancelling"):
-        reach = 0 if kind in ("normal", "special") else min(1 - form.min_exponent, 40) / 2
+    if kind in ("normal", "wide", "special", "cancelling", "zeros"):
+        reach = 0 if kind in ("normal", "special", "zeros") else min(1 - form.min_exponent, 40) / 2
         with np.errstate(over="ignore", under="ignore"):
             drawn = random.standard_normal(shape) * np.exp2(random.uniform(-reach, reach, shape))
         codes = formats.encode_array(drawn, form, saturate=True)

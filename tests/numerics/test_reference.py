@@ -261,6 +261,10 @@ def test_minus_zero():
     assert code_of("cpu.fma.float32", [-0.0], [1], -0.0) == minus
     assert code_of("cpu.fma.float32", [-0.0], [1], 0.0) == 0
     assert code_of("cpu.fma.float32", [1, -1], [1, 1], -0.0) == 0
+    # AMD's fused sums: +0 of zeros, but a negative sum that is rounded away leaves its sign.
+    for unit, sign in (("cdna1.mfma.bfloat16", minus), ("cdna3.mfma.bfloat16", minus), ("hopper.mma.bfloat16", 0)):
+        assert code_of(unit, [-0.0] * 2, [1] * 2, -0.0) == 0, unit
+        assert code_of(unit, [-(2.0**-76)] * 2, [2.0**-76] * 2) == sign, unit
 
 
 def test_a_scale_s_exponent_joins_the_product_s():

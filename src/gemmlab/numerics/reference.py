@@ -316,6 +316,8 @@ class Step:
             quantum = top - unit.join_bits
             value, scale = shifted(value, scale - quantum, "floor"), quantum
         result = pack(value, scale, self.form, unit.width, unit.rounding, unit.subnormal_outputs)
+        if unit.negative_zero == "positive" and result == 1 << (self.form.bits - 1):
+            result = 0
         if self.watch is not None:
             both = [Term(total, largest, unit.align_bits, "products"), self.addend(addend)]
             self.watch(Sum([], both, exponent, [dot, kept], sum_of_both, unit_exponent, result, "", "products and C"))

@@ -14,7 +14,7 @@ ORDERS = ("ascending", "quads", "parity")
 ROUNDINGS = ("rz", "rne", "rna", "floor")
 JOINS = ("early", "late", "floor")
 ACCUMULATORS = ("float32", "float16", "float64", "int32")
-ZEROS = ("positive", "ieee")
+ZEROS = ("positive", "ieee", "rounded")
 NANS = ("fixed", "ieee")
 
 
@@ -55,7 +55,7 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     saturate: bool = False  #: of integer sums: an instruction's result stops at the range's ends instead of wrapping
     nan: str = "fixed"  #: `fixed`: every NaN result is `nan_code`; `ieee`: some NaN, payload not promised
     nan_code: int = 0  #: code of a NaN result
-    negative_zero: str = "positive"  #: a zero result is +0, or signed as `ieee` says
+    negative_zero: str = "positive"  #: -0 results: none; as `ieee` says; only what a negative sum was `rounded` to
     sass: tuple[str, ...] = ()  #: opcodes that this unit's instructions show as in machine code
     source: str = ""  #: where the fields come from
     silicon: str = ""  #: on which chips they were checked, to the bit; empty where on none

@@ -30,6 +30,11 @@ JOINS = {
     "late": "sums start from zero; C is added by an addition of its own at the instruction's end, rounded ",
     "floor": "products are summed alone; their sum and C are then aligned by cuts that round down",
 }
+ZEROS = {
+    "positive": "+0",
+    "ieee": "-0 where nothing but -0 was added, else +0",
+    "rounded": "+0; -0 only where a negative sum was rounded to it",
+}
 
 
 def unit_table(units: Sequence[Unit], *, width: int | None = None) -> str:
@@ -125,8 +130,7 @@ def arithmetic(unit: Unit) -> list[tuple[str, str]]:
     nan = f"always 0x{unit.nan_code:0{digits}x}" if unit.nan == "fixed" else "some NaN, its payload not promised"
     over = "; a product past float32's range is infinite by itself" if unit.product_overflow else ""
     told.append(("NaN", f"{nan}{over}"))
-    zero = "+0" if unit.negative_zero == "positive" else "-0 where nothing but -0 was added, else +0"
-    return [*told, ("zero sums", zero)]
+    return [*told, ("zero sums", ZEROS[unit.negative_zero])]
 
 
 def sum_text(unit: Unit) -> str:

@@ -63,17 +63,17 @@ def outputs(a: Side, b: Side, rows: Any, columns: Any, c: npt.NDArray[np.int64],
         code = c[n]
         for start in range(0, a.exponents.shape[1], per):
             if rules.zero_sign == 0 and is_zero(code, to):
-                code = 0
+                code = np.int64(0)
             if rules.join == JOINED:
                 step = per if rules.lanes == 2 else rules.terms
                 for first in range(start, start + per, step):
                     code = joined(a, b, i, j, first, first + step, code, values, counted, rules, to)
                 continue
             held = code
-            half = 0
+            half = np.int64(0)
             for group in range(rules.groups):
                 if rules.join == LATE and group % (rules.groups // rules.lanes) == 0:
-                    half, code = code, 0
+                    half, code = code, np.int64(0)
                 first = start + group * rules.terms
                 code = fused(a, b, i, j, first, code, values, places, counted, codes, digits, rules, to)
             if rules.join == LATE:
@@ -165,15 +165,15 @@ def gathered(
     a: Side, b: Side, i: int, j: int, first: int, values: Any, places: Any, counted: Any, rules: Rules, to: Target
 ) -> int:
     """Fill in a group's summands, values[n] * 2**places[n] counted with exponent counted[n]; returns their number."""
-    count = 0
+    count = np.int64(0)
     if rules.exact_terms > 1:
         for start in range(first, first + rules.terms, rules.exact_terms):
             block = start // rules.exact_terms
-            low, something = 1 << 30, False
+            low, something = np.int64(1 << 30), False
             for k in range(start, start + rules.exact_terms):
                 if a.significands[i, k] != 0 and b.significands[j, k] != 0:
                     low = min(low, np.int64(a.exponents[i, k] + b.exponents[j, k]))
-            value = 0
+            value = np.int64(0)
             for k in range(start, start + rules.exact_terms):
                 product = a.significands[i, k] * b.significands[j, k]
                 if product != 0:
@@ -231,7 +231,7 @@ def added(x: int, y: int, values: Any, places: Any, digits: Any, rules: Rules, t
     exponent, values[0] = unpacked(x, to)
     other, values[1] = unpacked(y, to)
     places[0], places[1] = exponent - to.mantissa_bits, other - to.mantissa_bits
-    result, something = total_of(values, places, 2, digits, rules.joining, 1, to)
+    result, something = total_of(values, places, np.int64(2), digits, rules.joining, np.int64(1), to)
     if something == 0 and rules.ieee == 1 and is_zero(x, to) and is_zero(y, to) and x & y & to.sign != 0:
         return to.sign
     return result
@@ -257,7 +257,7 @@ def paired(
         else:
             values[0] = a.significands[i, k] * b.significands[j, k]
             places[0] = a.exponents[i, k] + b.exponents[j, k] - rules.fraction
-            codes[n], _ = total_of(values, places, 1, digits, rules.rounding, 1, to)
+            codes[n], _ = total_of(values, places, np.int64(1), digits, rules.rounding, np.int64(1), to)
     count = rules.terms
     while count > 1:
         for n in range(count // 2):
@@ -281,15 +281,15 @@ def joined(
     special = special_of(a, b, i, j, first, last, code, rules, to)
     if special != -1:
         return special
-    largest, total = UNCOUNTED, 0
+    largest, total = np.int64(UNCOUNTED), np.int64(0)
     for start in range(first, last, rules.terms):
-        top = UNCOUNTED
+        top = np.int64(UNCOUNTED)
         for k in range(start, start + rules.terms):
             nothing = a.significands[i, k] == 0 or b.significands[j, k] == 0
             exponent = np.int64(a.exponents[i, k] + b.exponents[j, k])
             exponent = to.zero_exponent if nothing else exponent
             top = max(top, exponent) if exponent > NOTHING else top
-        part = 0
+        part = np.int64(0)
         for k in range(start, start + rules.terms):
             value = a.significands[i, k] * b.significands[j, k]
             shift = top - rules.align_bits - (np.int64(a.exponents[i, k] + b.exponents[j, k]) - rules.fraction)
@@ -313,4 +313,4 @@ def joined(
         top = max(bit_length(abs(value)) - 1 + scale, to.min_exponent)
         quantum = top - rules.join_bits
         value, scale = floored(value, scale - quantum), quantum
-    return packed(value, scale, rules.rounding, 1, to)
+    return packed(value, scale, rules.rounding, rules.ieee, to)
