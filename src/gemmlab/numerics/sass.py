@@ -90,6 +90,8 @@ class Compiled(msgspec.Struct, frozen=True, kw_only=True):
         to each instruction: of 32 k, those with k % 4 < 2 are summed first.
         """
         found = named(self.unit_name)
+        if "satfinite" in self.instruction:
+            found = msgspec.structs.replace(found, name=f"{found.name}, saturating", saturate=True)
         if not self.fell or self.a_format in found.a_formats:
             return found
         return msgspec.structs.replace(
