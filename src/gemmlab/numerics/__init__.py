@@ -39,7 +39,7 @@ def __getattr__(name: str) -> Any:
 
 
 class Package(ModuleType):
-    """This package, whose public functions keep their names beside modules of the same name."""
+    """The package, whose public functions keep their names beside modules of the same name."""
 
     def __setattr__(self, name: str, value: object) -> None:
         """Set it; an import of the module `unit` must not put itself in the place of the function `unit`."""

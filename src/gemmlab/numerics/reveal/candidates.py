@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gemmlab import formats
 from gemmlab.numerics.operands import Codes, Operand
 from gemmlab.numerics.reference import dot
-from gemmlab.numerics.reveal.backend import TOGETHER, Row, Rows
+from gemmlab.numerics.reveal.backend import Rows
 from gemmlab.numerics.reveal.structure import Structure
 from gemmlab.numerics.unit import Unit
 
@@ -20,6 +20,7 @@ ALIGN = range(1, 65)
 CUTS = ("rz", "rne", "floor", "rna")
 ROUNDINGS = ("rne", "rz", "floor", "rna")
 JOINED_FURTHER = range(25)  # bits that a sum joined by floors may keep beyond those of its products
+ONE_BY_ONE = 8  # rows that a candidate answers one at a time before it answers all
 
 Fields = dict[str, Any]
 
@@ -32,33 +33,39 @@ def replaced(unit: Unit, **fields: Any) -> Unit:
 class Sieve:
     """Rows and the answers to them; what rules most candidates out is asked first."""
 
-    def __init__(self, rows: list[Row], seen: Codes, formats_: tuple[str, str]) -> None:
-        self.formats = formats_
-        self.order = [
-            (tuple(row.slots.get(k, (0, 0)) for k in range(max(row.slots, default=0) + 1)), row.c, int(d))
-            for row, d in zip(rows, seen, strict=True)
-        ]
+    def __init__(self, rows: Rows, seen: Codes, names: tuple[str, str]) -> None:
+        self.rows, self.seen, self.names = rows, seen, names
+        self.first = [self.listed(at) for at in range(min(ONE_BY_ONE, len(seen)))]
 
-    def passes(self, unit: Unit, limit: int | None = None) -> bool:
-        """Whether the unit answers the first `limit` rows as was seen."""
-        for at, row in enumerate(self.order[:limit]):
+    def passes(self, unit: Unit) -> bool:
+        """Whether the unit answers everything as was seen."""
+        for row in self.first:
             if not self.agrees(unit, *row):
-                if at > 8:
-                    self.order.insert(0, self.order.pop(at))
                 return False
-        return True
+        wrong = ~same(unit, rows_computed(unit, self.rows, self.names), self.seen)
+        if wrong.any():
+            self.first = [self.listed(int(np.argmax(wrong))), *self.first[: ONE_BY_ONE - 1]]
+        return not wrong.any()
 
-    def left(self, units: Iterable[Unit], limit: int | None = None) -> list[Unit]:
+    def listed(self, at: int) -> tuple[list[int], list[int], int, int]:
+        """One row and its answer as plain numbers."""
+        return self.rows.a[at].tolist(), self.rows.b[at].tolist(), int(self.rows.c[at]), int(self.seen[at])
+
+    def left(self, units: Iterable[Unit]) -> list[Unit]:
         """The units that pass."""
-        return [unit for unit in units if self.passes(unit, limit)]
+        return [unit for unit in units if self.passes(unit)]
 
-    def nearest(self, units: Iterable[Unit], rows: int = 60) -> Unit:
+    def agreeing(self, unit: Unit) -> int:
+        """How many answers the unit gives."""
+        return int(same(unit, rows_computed(unit, self.rows, self.names), self.seen).sum())
+
+    def nearest(self, units: Iterable[Unit]) -> Unit:
         """The unit that gives most of the first answers."""
-        return max(units, key=lambda unit: sum(self.agrees(unit, *row) for row in self.order[:rows]))
+        return max(units, key=lambda unit: sum(self.agrees(unit, *row) for row in self.first))
 
-    def agrees(self, unit: Unit, slots: tuple[tuple[int, int], ...], c: int, seen: int) -> bool:
+    def agrees(self, unit: Unit, a: list[int], b: list[int], c: int, seen: int) -> bool:
         """Whether the unit gives one answer."""
-        found = dot(unit, [a for a, _ in slots], [b for _, b in slots], c, *self.formats)
+        found = dot(unit, a, b, c, *self.names)
         return found == seen or both_nan(unit, found, seen)
 
 
@@ -83,10 +90,19 @@ def same(unit: Unit, found: Codes, seen: Codes) -> npt.NDArray[np.bool_]:
 
 def computed(unit: Unit, a: Codes, b: Codes, c: Codes, names: tuple[str, str]) -> Codes:
     """Codes (m, n) that a unit gives for a block."""
-    from gemmlab.numerics import fast
+    from gemmlab.numerics.fast.running import chain, paths
 
     left, right = Operand(np.ascontiguousarray(a), names[0]), Operand(np.ascontiguousarray(b), names[1])
-    return np.asarray(fast.chain(unit, left, right, np.ascontiguousarray(c), None, 1))
+    return np.asarray(chain(unit, left, right, np.ascontiguousarray(c), None, 1, paths(unit, *names)[0]))
+
+
+def rows_computed(unit: Unit, rows: Rows, names: tuple[str, str]) -> Codes:
+    """Codes (count,) that a unit gives for single experiments."""
+    from gemmlab.numerics.fast.running import pairs, paths
+
+    # Few or many, they go through compiled code: the same rows are computed for hundreds of candidates.
+    path = paths(unit, *names)[-2:][0]
+    return np.asarray(pairs(unit, Operand(rows.a, names[0]), Operand(rows.b, names[1]), rows.c, None, path))
 
 
 def aligned(base: Unit, structure: Structure) -> Iterator[Unit]:
@@ -95,10 +111,10 @@ def aligned(base: Unit, structure: Structure) -> Iterator[Unit]:
     if structure.sum == "pairs":
         yield replaced(base, sum="pairs", align_bits=0, **fields)
         return
+    yield replaced(base, sum="exact", align_bits=0, **fields)
     for bits in ALIGN:
         for cut in CUTS:
             yield replaced(base, sum="aligned", align_bits=bits, cut=cut, **fields)
-    yield replaced(base, sum="exact", align_bits=0, **fields)
     if structure.c == "early" and structure.order == "ascending":
         for bits in range(8, 41):
             for cut in ("rz", "floor"):
@@ -133,13 +149,3 @@ def rounded(unit: Unit, kept: int | None, c_seen: bool) -> Iterator[Unit]:
                     yield replaced(unit, width=width, rounding=rounding, c_rounding=other)
             else:
                 yield replaced(unit, width=width, rounding=rounding)
-
-
-def rows_computed(unit: Unit, rows: Rows, names: tuple[str, str]) -> Codes:
-    """Codes (count,) that a unit gives for single experiments, by blocks of which the diagonal is read."""
-    d = np.empty_like(rows.c)
-    for start in range(0, len(rows.c), TOGETHER):
-        chosen = slice(start, start + TOGETHER)
-        c = np.repeat(rows.c[chosen][:, None], len(rows.c[chosen]), axis=1)
-        d[chosen] = np.diagonal(computed(unit, rows.a[chosen], rows.b[chosen].T, c, names))
-    return d

@@ -31,7 +31,9 @@ def eliminated(backend: Backend, numbers: Numbers, structure: Structure, units: 
         a, b, c = source.block(length_of(units[0], backend, turn), SIDE, SIDE)
         seen = backend.block(a, b, c)
         tried = units if len(units) <= MANY or idle < len(KINDS) else varied(units)
-        left = [u for u in tried if quickly(u, a, b, c, names, seen) and same(u, computed(u, a, b, c, names), seen).all()]
+        left = [
+            u for u in tried if quickly(u, a, b, c, names, seen) and same(u, computed(u, a, b, c, names), seen).all()
+        ]
         idle = idle + 1 if len(left) == len(tried) else 0
         if not left:
             return units

@@ -98,7 +98,9 @@ class Revealed(msgspec.Struct, frozen=True):
         ]
         for each in found.trace(self.unit, self.a_format, self.b_format):
             result = "-" if each.result is None else f"{formats.decode(each.result, name)!r}"
-            lines.append(f"  k {each.ks[0]}..{each.ks[-1]}: largest exponent {each.largest}, sum {each.total} -> {result}")
+            lines.append(
+                f"  k {each.ks[0]}..{each.ks[-1]}: largest exponent {each.largest}, sum {each.total} -> {result}"
+            )
         return "\n".join(lines)
 
 
@@ -175,4 +177,9 @@ class Found(NamedTuple):
             others = {shown(v): v for v in (fields(u).get(name, value) for u in self.units[1:]) if v != value}
             if others:
                 found[name] = Ambiguity((value, *others.values()), reason(name, self.units[0], numbers, hidden))
+        unit = self.units[0]
+        if unit.c == "early" and unit.order == "ascending":
+            found["instruction_k"] = Ambiguity((unit.k, 2 * unit.k), reason("instruction_k", unit, numbers, hidden))
+        if unit.nan == "fixed":
+            found["nan"] = Ambiguity(("fixed", "ieee"), reason("nan", unit, numbers, hidden))
         return found

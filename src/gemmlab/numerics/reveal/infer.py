@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gemmlab import formats
 from gemmlab.numerics.reveal import candidates, probes, structure
-from gemmlab.numerics.reveal.backend import Backend, Emulated, takes_no_c
+from gemmlab.numerics.reveal.backend import Backend, Emulated, Rows, takes_no_c
 from gemmlab.numerics.reveal.candidates import Sieve, replaced
 from gemmlab.numerics.reveal.confirming import confirmed, eliminated
 from gemmlab.numerics.reveal.evidence import Evidence, Found, Revealed
@@ -23,6 +24,7 @@ from gemmlab.numerics.units import unit as named
 from gemmlab.record import GemmlabError, unknown_name
 
 FIRST_K, MOST_K = 128, 512  # products of an instruction that are looked for at first, and at all
+SWEPT = 600  # answers to sweeps, the nearest to the bits that were seen first, that candidates must give
 FEW = 12  # structures that are followed where the answers leave more
 
 
@@ -157,13 +159,15 @@ class Inference:
         order = sorted(
             range(len(asked)), key=lambda at: (min((abs(asked[at].depth - bit - 1) for bit in near), default=0), at % 7)
         )
-        cancelling = [at for at in order if asked[at].cancels]
-        alone = Sieve([asked[at].row for at in cancelling], d[cancelling], self.names)
-        every = Sieve([asked[at].row for at in order], d[order], self.names)
+        rows, d = backend.rows([asked[at].row for at in order]), d[order]
+        cancelling = np.array([asked[at].cancels for at in order])
+        alone = Sieve(taken(rows, cancelling), d[cancelling], self.names)
+        some = np.arange(len(order)) < SWEPT
+        every = Sieve(taken(rows, some), d[some], self.names)
         units: list[Unit] = []
         for each in found:
-            for unit in alone.left(candidates.aligned(self.base, each), 200):
-                units += every.left(candidates.rounded(unit, kept, not backend.hidden), 400)
+            for unit in alone.left(candidates.aligned(self.base, each)):
+                units += every.left(candidates.rounded(unit, kept, not backend.hidden))
         if aligned_bits is not None:
             self.note("alignment", "Q, Q*2^-n and -Q in one sum", f"smallest thing left: Q*2^-{aligned_bits}",
                       f"{aligned_bits} fraction bits stay below the largest exponent")  # fmt: skip
@@ -175,6 +179,11 @@ class Inference:
             self.note("sums", f"{len(asked):,} sweeps of a small term below a large one",
                       f"{len(units)} candidates give every answer", described(units[0]))  # fmt: skip
         return units
+
+
+def taken(rows: Rows, which: npt.NDArray[np.bool_]) -> Rows:
+    """Some of the rows."""
+    return Rows(rows.a[which], rows.b[which], rows.c[which])
 
 
 def described(unit: Unit) -> str:

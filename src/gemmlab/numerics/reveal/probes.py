@@ -36,7 +36,9 @@ def alone(numbers: Numbers) -> list[Probe]:
 
 def storage(probes: list[Probe], seen: list[int]) -> int:
     """The largest n for which C = 1 + 2^-n came back."""
-    return max((p.depth for p, d in zip(probes, seen, strict=True) if "1.5" not in p.row.words and d == p.row.c), default=0)
+    return max(
+        (p.depth for p, d in zip(probes, seen, strict=True) if "1.5" not in p.row.words and d == p.row.c), default=0
+    )
 
 
 def seats(structure: Structure, k: int, hidden: bool) -> list[tuple[tuple[int, ...], bool]]:
@@ -146,16 +148,18 @@ def specials(numbers: Numbers, k: int, hidden: bool) -> list[tuple[str, Row]]:
     sign = 1 << (a.bits - 1) << a.pad_bits
     nan = a.nan_magnitude << a.pad_bits
     infinity = (a.max_magnitude + 1) << a.pad_bits
-    zeros = {at: (sign, one[1]) for at in range(k)} if a.signed_zero else {}
+    zeros = dict.fromkeys(range(k), (sign, one[1])) if a.signed_zero else {}
     if a.nan != "none":
         made.append(("NaN operand", Row({0: (nan, one[1])}, 0, "NaN * 1")))
     if a.infinity:
         made.append(("infinity", Row({0: (infinity, one[1])}, 0, "Inf * 1")))
         made.append(("infinity times zero", Row({0: (infinity, 0)}, 0, "Inf * 0")))
-        made.append(("infinities of both signs", Row({0: (infinity, one[1]), 1: (infinity | sign, one[1])}, 0, "Inf - Inf")))
+        made.append(
+            ("infinities of both signs", Row({0: (infinity, one[1]), 1: (infinity | sign, one[1])}, 0, "Inf - Inf"))
+        )
     if zeros:
         made.append(("negative zeros", Row(zeros, 0, "all products -0, C = +0")))
-    big = {at: (a.max_magnitude << a.pad_bits, b.max_magnitude << b.pad_bits) for at in (0, 1)}
+    big = dict.fromkeys((0, 1), (a.max_magnitude << a.pad_bits, b.max_magnitude << b.pad_bits))
     made.append(("overflow", Row(big, 0, "twice the largest product")))
     one_big = {0: big[0], 1: (big[1][0] | sign, big[1][1])} if k > 1 else {}
     made.append(("overflowing products that cancel", Row(one_big, 0, "the largest product, and minus it")))
@@ -179,7 +183,7 @@ def specials(numbers: Numbers, k: int, hidden: bool) -> list[tuple[str, Row]]:
     if span(numbers.a_format).low < span(numbers.a_format).normal and zeros and not hidden:
         tiny = numbers._replace(subnormals=True).product(-1.0, span(numbers.a_format).low)
         if tiny is not None:
-            made.append(("negative subnormal products", Row({at: tiny for at in range(k)}, top, "-subnormal, C = -0")))
+            made.append(("negative subnormal products", Row(dict.fromkeys(range(k), tiny), top, "-subnormal, C = -0")))
     return made
 
 
@@ -188,12 +192,12 @@ def tiny(numbers: Numbers, hidden: bool) -> list[Probe]:
     made = []
     held = numbers._replace(subnormals=True)
     low = sum((span(numbers.a_format).low, span(numbers.b_format).low))
-    for exponent in range(0, max(low, -320), -1):
+    for exponent in range(0, max(low, -320), -2):
         pair = held.product(1.75, exponent)
         if pair is not None:
             made.append(Probe(Row({0: pair}, 0, f"1.75*2^{exponent} alone"), -exponent))
     if not hidden:
-        for exponent in range(0, max(span(numbers.accumulate).low, -320), -1):
+        for exponent in range(0, max(span(numbers.accumulate).low, -320), -2):
             c = held.addend(1.75, exponent)
             if c is not None:
                 made.append(Probe(Row({}, c, f"C = 1.75*2^{exponent} alone"), -exponent))

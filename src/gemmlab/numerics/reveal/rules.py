@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import product
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from gemmlab import formats
 from gemmlab.numerics.operands import Codes
 from gemmlab.numerics.reveal import probes
-from gemmlab.numerics.reveal.backend import Backend
+from gemmlab.numerics.reveal.backend import Backend, Row
 from gemmlab.numerics.reveal.candidates import Sieve, replaced
 from gemmlab.numerics.reveal.evidence import Evidence
 from gemmlab.numerics.reveal.numbers import Numbers
@@ -25,7 +26,7 @@ SWITCHES: dict[str, tuple[Any, Any]] = {
     "product_overflow": (False, True),
     "negative_zero": ("positive", "ieee"),
 }
-ZERO_EXPONENTS = (None, *range(0, -320, -1))
+UNSEEN = (-133, -149, -300)  # exponents of a zero that are tried where none shows
 TRIED = 24  # units that are tried with all rules before none is said to fit
 
 
@@ -41,30 +42,36 @@ def ruled(
     d = backend.pairs(backend.rows(rows, k))
     for (what, row), code in zip(asked, d.tolist(), strict=False):
         value = formats.decode(code, backend.accumulate)
-        shown = f"NaN {code:#x}" if value != value else repr(value)
+        shown = f"NaN {code:#x}" if math.isnan(value) else repr(value)
         evidence.append(Evidence("special" if what not in KNOWN else "subnormals", row.words, shown, what))
-    sieve = Sieve(rows[: len(asked)], d[: len(asked)], names)
-    below = Sieve([p.row for p in small], d[len(asked) :], names)
+
+    def sieve(part: list[Row], seen: Codes) -> Sieve:
+        return Sieve(backend.rows(part, k), seen, names)
+
+    special = sieve(rows[: len(asked)], d[: len(asked)])
+    below = sieve(rows[len(asked) :], d[len(asked) :])
     nan = nan_rule(backend, d)
     combinations = [dict(zip(SWITCHES, values, strict=True)) | nan for values in product(*SWITCHES.values())]
     for unit in units[:TRIED]:
-        left = [fields for fields in combinations if sieve.passes(replaced(unit, **fields))]
-        whole = [
-            fields | {"zero_exponent": exponent}
-            for fields in left
-            for exponent in ZERO_EXPONENTS
-            if below.passes(replaced(unit, **fields, zero_exponent=exponent))
-        ]
+        left = [fields for fields in combinations if special.passes(replaced(unit, **fields))]
+        whole = [fields | {"zero_exponent": exponent} for fields in left for exponent in exponents(unit, fields, below)]
         if whole:
             chosen = whole[0]
-            return [replaced(each, **chosen) for each in units], [
-                *whole[1:], *({"nan_code": chosen["nan_code"] ^ 1} for _ in (1,) if not nan_seen(backend, d)),
-            ]  # fmt: skip
-    evidence.append(Evidence("rules", f"{len(rows)} special rows", "no combination of rules gives every answer", "the "
-                             "nearest is kept"))  # fmt: skip
-    best = max(combinations, key=lambda fields: sum(sieve.agrees(replaced(units[0], **fields), *row)
-                                                    for row in sieve.order))  # fmt: skip
+            open_ = [each for each in whole[1:] if sum(each[name] != chosen[name] for name in chosen) == 1]
+            if not nan_codes(backend, d):
+                open_.append(chosen | {"nan_code": chosen["nan_code"] - 1})
+            return [replaced(each, **chosen) for each in units], open_
+    evidence.append(Evidence("rules", f"{len(rows)} special rows", "no combination of rules gives every answer",
+                             "the nearest is kept"))  # fmt: skip
+    best = max(combinations, key=lambda fields: special.agreeing(replaced(units[0], **fields)))
     return [replaced(each, **best) for each in units], []
+
+
+def exponents(unit: Unit, fields: Fields, below: Sieve) -> list[int | None]:
+    """The exponents a zero may count with: a few where it need not count at all, as they then do not show."""
+    if below.passes(replaced(unit, **fields)):
+        return [each for each in (None, *UNSEEN) if below.passes(replaced(unit, **fields, zero_exponent=each))]
+    return [each for each in range(0, -320, -1) if below.passes(replaced(unit, **fields, zero_exponent=each))]
 
 
 KNOWN = ("operand", "addend", "sum")
@@ -75,11 +82,6 @@ def nan_codes(backend: Backend, d: Codes) -> list[int]:
     form = formats.get(backend.accumulate)
     mask = d.dtype.type((1 << (form.bits - 1)) - 1)
     return [int(code) for code in np.unique(d[(d & mask) > form.max_magnitude + 1])]
-
-
-def nan_seen(backend: Backend, d: Codes) -> bool:
-    """Whether any answer is NaN."""
-    return bool(nan_codes(backend, d))
 
 
 def nan_rule(backend: Backend, d: Codes) -> Fields:

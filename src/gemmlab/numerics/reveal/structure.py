@@ -50,7 +50,16 @@ def triples(k: int, hidden: bool, rng: np.random.Generator) -> npt.NDArray[np.in
     """(count, 3) places i, j, x: enough to tell every structure of up to k products an instruction."""
     made: list[tuple[int, int, int]] = []
     for j in range(k):
-        made += [(0, j, j + 1), (0, j, j - 1), (0, j, ADDEND), (1, j, 0), (2, j, 0), (0, j, 2), (0, j, j + 2), (1, j, j + 2)]
+        made += [
+            (0, j, j + 1),
+            (0, j, j - 1),
+            (0, j, ADDEND),
+            (1, j, 0),
+            (2, j, 0),
+            (0, j, 2),
+            (0, j, j + 2),
+            (1, j, j + 2),
+        ]
         made += [(ADDEND, j, j + 1), (j, j + 1, j + 2), (j, j + 1, j - 1), (j, j + 2, j + 1), (j, j + 1, ADDEND)]
     made += [tuple(rng.choice(np.arange(-1, k), 3, replace=False).tolist()) for _ in range(4 * k)]
     low = 0 if hidden else ADDEND
@@ -143,7 +152,9 @@ def predicted(structure: Structure, asked: Answers, inside: bool) -> Places:
             same = (chain[i] == chain[j]) & (i != ADDEND) & (j != ADDEND)
             level = bit_lengths((i % structure.terms) ^ (j % structure.terms))
             under = ((x % structure.terms) ^ (i % structure.terms)) >> level == 0
-            gone = np.where(same, (chain[x] == chain[i]) & (x != ADDEND) & under, chain[x] <= np.maximum(chain[i], chain[j]))
+            gone = np.where(
+                same, (chain[x] == chain[i]) & (x != ADDEND) & under, chain[x] <= np.maximum(chain[i], chain[j])
+            )
     return np.where(gone, GONE, KEPT)
 
 
@@ -178,7 +189,9 @@ def consistent(structure: Structure, asked: Answers) -> bool:
 def structures(k: int) -> list[Structure]:
     """Every structure of up to k products an instruction, simple ones first; equal ones stand once."""
     made = [Structure("fused", terms, terms, "ascending", "early") for terms in range(1, k + 1)]
-    made += [Structure("pairs", terms, terms, "ascending", "early") for terms in (2, 4, 8, 16, 32, 64, 128) if terms <= k]
+    made += [
+        Structure("pairs", terms, terms, "ascending", "early") for terms in (2, 4, 8, 16, 32, 64, 128) if terms <= k
+    ]
     for terms in range(1, k + 1):
         for whole in range(terms, k + 1, terms):
             made.append(Structure("fused", terms, whole, "ascending", "late"))

@@ -62,7 +62,9 @@ def many(backend: Backend, numbers: Numbers, leaves: list[int], pairs: list[tupl
     """How many small terms each pair of large ones loses, all small terms asked about at once."""
     small, high = numbers.product(1.0, numbers.bottom), numbers.product(1.0, numbers.top)
     low = numbers.product(-1.0, numbers.top)
-    assert small is not None and high is not None and low is not None
+    assert small is not None
+    assert high is not None
+    assert low is not None
     rows = []
     for i, j in pairs:
         slots = {at: small for at in leaves if at != ADDEND}
@@ -136,7 +138,7 @@ def nested(unit: Unit, k: int = 0) -> str:
 
 
 def text(node: Tree) -> str:
-    """A tree as text: `(x y)` are added at once, `0..7` stands for eight leaves, `[0 > 2 > 4]` for one after another."""
+    """A tree as text: `(x y)` are added at once, `0..7` is eight leaves, `[0 > 2 > 4]` are added one after another."""
     if isinstance(node, int):
         return "c" if node == ADDEND else str(node)
     chain: list[Tree] = []

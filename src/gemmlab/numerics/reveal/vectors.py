@@ -126,9 +126,10 @@ class Vectors:
         highest = span(numbers.accumulate).high - 3
         big = int(min(rng.integers(lowest, max(lowest, numbers.top + max(self.bits) - 2) + 1), highest, WIDTH))
         a, b, c = self.near(places, length, big, m, n)
-        a = np.sign(a) * np.exp2(np.floor(np.log2(np.abs(a), where=a != 0, out=np.zeros_like(a)))) * (a != 0)
+        powers = np.sign(a) * np.exp2(np.floor(np.log2(np.abs(a), where=a != 0, out=np.zeros_like(a)))) * (a != 0)
+        a = np.where(rng.random((m, 1)) < 0.7, powers, a)
         a *= rng.random(a.shape) < min(1.0, 4 / max(1, len(places)))
-        b = np.sign(b) * np.exp2(np.floor(np.log2(np.abs(b))))
+        b = np.where(rng.random(n) < 0.7, np.sign(b) * np.exp2(np.floor(np.log2(np.abs(b)))), b)
         steps = np.ldexp(1.0, -rng.choice(self.bits, (m, n)))
         c = (1 + steps * rng.integers(0, 4, (m, n))) * rng.choice([-1.0, 1.0], (m, n))
         return self.coded(a, b, np.ldexp(c, big))
