@@ -120,7 +120,7 @@ def columns(  # noqa: PLR0915 - one loop nest that LLVM sees whole
                     negative = np.int64(1) if significand < 0 else np.int64(0)
                     kept = cut(abs(significand) << c_up, shift, negative, walk.cut)
                     joined = total[t] + (-kept if significand < 0 else kept)
-                    code = packed(joined, top[t] - walk.align_bits, walk.rounding, 0, to)
+                    code = packed(joined, top[t] - walk.align_bits, walk.rounding, np.int64(0), to)
                     run[t] = run[t] if magnitude_of(run[t], to) >= to.infinity else code
                 if walk.late != 0 and place == walk.groups - 1:
                     for t in range(LANES):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
@@ -92,7 +93,7 @@ def packed(total: int, scale: int, mode: int, signed: int, to: Target) -> int:
     word = word_of(float_of(magnitude + MAGIC_WORD) - MAGIC)
     exponent = (word >> 52) - 1023 + scale
     mantissa = (word & FRACTION) | (1 << 52) if magnitude != 0 else 0
-    return rounded(mantissa, exponent, negative, mode, signed, 52, to)
+    return rounded(mantissa, exponent, negative, mode, signed, np.int64(52), to)
 
 
 @compiled
@@ -150,7 +151,7 @@ def plus(x: int, y: int, mode: int, to: Target) -> int:
     outward = 1 if (error > 0) == (near > 0) else -1
     word += outward if error != 0 and word & 1 == 0 else 0
     mantissa = (word & FRACTION) | (1 << 52) if near != 0 else 0
-    code = rounded(mantissa, ((word >> 52) & 0x7FF) - 1023, (word >> 63) & 1, mode, 1, 52, to)
+    code = rounded(mantissa, ((word >> 52) & 0x7FF) - 1023, (word >> 63) & 1, mode, np.int64(1), np.int64(52), to)
     p, q = magnitude_of(x, to), magnitude_of(y, to)
     if p >= to.infinity or q >= to.infinity:
         code = x if p >= to.infinity else y

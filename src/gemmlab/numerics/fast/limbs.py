@@ -62,7 +62,7 @@ def total_of(
     values: Any, places: Any, count: int, digits: Digits, mode: int, signed: int, to: Target
 ) -> tuple[int, int]:
     """(code of sum_i values[i] * 2**places[i] rounded once, whether the sum is not 0)."""
-    low, high, widest = 1 << 30, -(1 << 30), 0
+    low, high, widest = np.int64(1 << 30), np.int64(-(1 << 30)), np.int64(0)
     for i in range(count):
         if values[i] != 0:
             low, high = min(low, places[i]), max(high, places[i])
@@ -71,7 +71,7 @@ def total_of(
         return 0, 0
     bits = bit_length(widest)
     if high - low + bits + bit_length(count) < 51:
-        total = 0
+        total = np.int64(0)
         for i in range(count):
             total += values[i] << (places[i] - low) if values[i] != 0 else 0
         return packed(total, low, mode, signed, to), int(total != 0)
@@ -103,4 +103,4 @@ def total_of(
             mantissa |= 1
         place -= 1
     exponent = low + 32 * lead + bit_length(digits[lead]) - 1
-    return rounded(mantissa, exponent, negative, mode, signed, POINT, to), 1
+    return rounded(mantissa, exponent, negative, mode, signed, np.int64(POINT), to), 1
