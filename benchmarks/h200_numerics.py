@@ -240,8 +240,7 @@ class Recorder:
 
     def swept(self, chosen: Set) -> dict[str, Any]:
         """The truncation table of one set."""
-        unit_on = backend(chosen, self.dry, block_k=128, stages=2)
-        return numerics_probes.truncation(unit_on, *chosen[1:3], self.dry)
+        return numerics_probes.truncation(backend(chosen, self.dry, block_k=128), *chosen[1:3], self.dry)
 
     def revealed(self, chosen: Set) -> dict[str, Any]:
         """What reveal finds of one set."""

@@ -11,8 +11,8 @@ import numerics_inputs
 from gemmlab import formats, numerics
 from gemmlab.numerics.operands import typed
 
-MODES = ("separate", "chained")
-ACTIONS = ("truncate", "round")
+MODES = ("outside", "chained")
+ACTIONS = ("mask", "round")
 
 
 def array(values: Any, name: str) -> Any:
@@ -60,23 +60,23 @@ def truncation(unit: Any, a_format: str, b_format: str, dry: bool) -> dict[str, 
     """Of outputs, those unchanged when the last N bits of every dot's output are cleared, N = 0..23.
 
     A table is believed only where the answers, cleared and not, are near float64's: `believed` says so, and `error` has
-    the relative errors. `plateau` is the largest N up to which nothing changes, dots apart and truncated.
+    the relative errors. `plateau` is the largest N up to which nothing changes, dots added outside and masked.
     """
     m, n, k = (16, 16, 256) if dry else (256, 256, 512)
     made = numerics_inputs.inputs("normal", a_format, b_format, "float32", m, n, k, 500)
     a, b = typed(made.a, a_format), typed(made.b, b_format)
     exact = formats.decode_array(made.a, a_format) @ formats.decode_array(made.b, b_format)
-    answer: dict[str, Any] = {"shape": [m, n, k], "block_k": unit.block_k, "tables": []}
+    answer: dict[str, Any] = {"shape": [m, n, k], "block_k": 128, "tables": []}
     for mode in MODES:
         for action in ACTIONS:
-            base = unit.swept(a, b, 0, mode, action)
+            base = unit.swept(a, b, 0, block_k=128, mode=mode, action=action)
             rows = []
             for bits in range(24):
-                got = unit.swept(a, b, bits, mode, action)
+                got = unit.swept(a, b, bits, block_k=128, mode=mode, action=action)
                 error = float(np.linalg.norm(got - exact) / np.linalg.norm(exact))
                 same = float((got.view(np.uint32) == base.view(np.uint32)).mean())
                 rows.append({"bits": bits, "unchanged": same, "error": error})
-            believed = all(row["error"] < 2.0 ** (row["bits"] - 23) * 4 * k / unit.block_k + 0.01 for row in rows)
+            believed = all(row["error"] < 2.0 ** (row["bits"] - 23) * 4 * k / 128 + 0.01 for row in rows)
             answer["tables"].append({"mode": mode, "action": action, "believed": believed, "rows": rows})
     changed = [row["bits"] for row in answer["tables"][0]["rows"] if row["unchanged"] < 1]
     answer["plateau"] = min(changed, default=24) - 1

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-
 import numerics_inputs
 from gemmlab import numerics
-from gemmlab.numerics import sass
+from gemmlab.numerics import sass, truncation
 from gemmlab.numerics.backends import ptx
 from gemmlab.numerics.operands import typed
 from gemmlab.numerics.schedule import Schedule
@@ -88,15 +86,10 @@ class Stand:
             return numerics.gemm(a, b, unit=self.compiled.unit(), schedule=Schedule(promote=promote), **form)
         return numerics.mma(self.compiled.unit(), a, b, c, **form)
 
-    def swept(self, a: Any, b: Any, bits: int, mode: str = "separate", action: str = "truncate") -> Any:
+    def swept(self, a: Any, b: Any, bits: int, *, block_k: int, mode: str, action: str) -> Any:
         """Block by block of k, cleared as the kernel does."""
-        half = 1 << (bits - 1) if action == "round" and bits else 0
-        total = np.zeros((len(a), b.shape[1]), np.float32)
-        for at in range(0, b.shape[0], self.block_k):
-            part = self(a[:, at : at + self.block_k], b[at : at + self.block_k], total if mode == "chained" else None)
-            kept = ((part.view(np.int32) + np.int32(half)) & np.int32(-(1 << bits))).view(np.float32)
-            total = kept if mode == "chained" else total + kept
-        return total
+        chunks = truncation.Chunks(self)
+        return chunks(a, b, bits, block_k=block_k, mode=mode, action=action)
 
 
 class Case(NamedTuple):

@@ -15,8 +15,9 @@ from gemmlab.record import GemmlabError, unknown_name
 #: way -> (block_m, block_n, warps): what Triton 3.6 and 3.8 take that instruction for, wherever an architecture has it
 TILES = {"wgmma": (128, 64, 4), "tcgen05": (128, 64, 4), "mma": (32, 64, 4)}
 WAYS = {"sm_90": "wgmma", "sm_100": "tcgen05"}
-MODES = {"separate": "summed", "chained": "masked"}
-ACTIONS = ("truncate", "round")
+MODES = {"outside": "summed", "chained": "masked"}  #: of a truncation sweep -> how the kernel is spelled
+ACTIONS = ("mask", "round")
+SHARED_BYTES = 96_000  #: of tiles in flight, which every architecture has
 
 
 class Triton:
@@ -56,39 +57,45 @@ class Triton:
         return self.launch(a, b, c, self.spelling, 0, -1)
 
     def swept(
-        self, a: Any, b: Any, bits: int, mode: str = "separate", action: str = "truncate"
+        self, a: Any, b: Any, bits: int, *, block_k: int | None = None, mode: str = "outside", action: str = "mask"
     ) -> npt.NDArray[np.float32]:
         """A @ B where the last `bits` bits of what each block_k's dot gives are cleared, in the kernel.
 
-        `separate` starts every dot from zero and adds outside in float32, `chained` clears the accumulator itself.
+        `outside` starts every dot from zero and adds outside in float32, `chained` clears the accumulator itself.
         `round` adds half of the last kept bit first, as the published kernel does. Raises GemmlabError for an
         accumulator that is not float32.
         """
-        if mode not in MODES or action not in ACTIONS:
-            raise unknown_name("mode" if mode not in MODES else "action", mode if mode not in MODES else action,
-                               MODES if mode not in MODES else ACTIONS)  # fmt: skip
+        for what, given, known in (("mode", mode, tuple(MODES)), ("action", action, ACTIONS)):
+            if given not in known:
+                raise unknown_name(what, given, known)
         if not 0 <= bits <= 23:
             raise GemmlabError(f"bits = {bits}", "from 0 to 23: the fraction of a float32")
         sass.check(self.a_format, self.b_format, self.accumulate, MODES[mode])
         half = 1 << (bits - 1) if action == "round" and bits else 0
-        return self.launch(a, b, None, MODES[mode], half, -(1 << bits))
+        return self.launch(a, b, None, MODES[mode], half, -(1 << bits), block_k)
 
-    def launch(self, a: Any, b: Any, c: Any, spelling: str, half: int, low: int) -> npt.NDArray[Any]:
+    def launch(
+        self, a: Any, b: Any, c: Any, spelling: str, half: int, low: int, block_k: int | None = None
+    ) -> npt.NDArray[Any]:
         """One launch of the kernel; sets `compiled`."""
         from triton import language
 
         from gemmlab.numerics.backends import kernels
 
         block_m, block_n, warps = TILES[self.instruction]
+        block_k = block_k or self.block_k
+        if block_k < 16 or block_k & (block_k - 1):
+            raise GemmlabError(f"block_k = {block_k}", "a power of two from 16, from 32 for 8-bit formats")
         asked = device.problem(a, b, c, self.a_format, self.b_format, self.accumulate)
-        whole = device.padded(asked, block_m, block_n, self.block_k)
+        whole = device.padded(asked, block_m, block_n, block_k)
         m, n, k = whole.shape
+        fit = SHARED_BYTES // ((block_m + block_n) * block_k * whole.a.itemsize)
         d = device.poisoned((m, n), self.accumulate)
         ran = kernels.gemm[m // block_m, n // block_n](
             device.upload(whole.a, self.a_format), device.upload(whole.b, self.b_format),
             device.upload(whole.c, self.accumulate), d, n, k, half, low,
-            BLOCK_M=block_m, BLOCK_N=block_n, BLOCK_K=self.block_k, SPELLING=spelling, IMPRECISE=self.imprecise,
-            ACCUMULATE=getattr(language, self.accumulate), num_warps=warps, num_stages=self.stages,
+            BLOCK_M=block_m, BLOCK_N=block_n, BLOCK_K=block_k, SPELLING=spelling, IMPRECISE=self.imprecise,
+            ACCUMULATE=getattr(language, self.accumulate), num_warps=warps, num_stages=max(1, min(self.stages, fit)),
         )  # fmt: skip
         self.compiled = None if device.interpreting() else self.judged(ran)
         return typed(device.download(d)[: asked.shape[0], : asked.shape[1]], self.accumulate)
