@@ -51,6 +51,15 @@ AMD = {
     "cdna3.mfma.xf32": "f32_32x32x4_xf32",
 }  # fmt: skip
 FNUZ = {"float8_e4m3fnuz": "fp8", "float8_e5m2fnuz": "bf8"}
+#: instructions of fewer k than a fused sum has
+NARROW = {
+    ("hopper.mma.bfloat16", "blackwell.mma.bfloat16", "rtx-blackwell.mma.bfloat16"): 8,
+    ("hopper.mma.float16", "blackwell.mma.float16", "rtx-blackwell.mma.float16"): 8,
+    ("hopper.mma.tfloat32", "blackwell.mma.tfloat32", "rtx-blackwell.mma.tfloat32"): 4,
+    ("ampere.mma.tfloat32", "ada.mma.tfloat32"): 4,
+    ("ampere.mma.float16", "ada.mma.float16", "ampere.mma.bfloat16", "ada.mma.bfloat16"): 8,
+    ("ada.mma.float8_e4m3fn", "ada.mma.float8_e5m2"): 16,
+}
 CHIPS = {"v100": "volta", "a100": "ampere", "ada": "ada", "h100": "hopper", "h200": "hopper", "b200": "blackwell"}
 #: where mmasim has no entry for an instruction, the one that takes the same formats on the same architecture
 NEAREST = {"hopper.mma.float8": "hopper.wgmma.float8", "blackwell.mma.float8": "blackwell.tcgen05.float8"}
@@ -80,7 +89,7 @@ def question(unit: Unit, a_format: str, b_format: str, scale_format: str) -> dic
     parts = [f"{side}k{unit.k}", d, a, b]
     if kind == "mma":
         parts.append(d)
-    if kind == "tcgen05" or (architecture == "rtx-blackwell" and small):
+    if kind == "tcgen05" or (architecture == "rtx-blackwell" and small and unit.k != 16):
         family = "f8f6f4" if small else "tf32" if a == "tf32" else "f16"
         parts.insert(1, f"kind::{family}")
     if unit.scaled:
@@ -89,6 +98,12 @@ def question(unit: Unit, a_format: str, b_format: str, scale_format: str) -> dic
         parts[:2] = [parts[0].replace("m64", "m128"), f"kind::{family}.block{unit.scale_block}"]
         parts.append("ue4m3" if scale_format == "float8_e4m3fn" else PTX[scale_format])
     return {"interface": interface, "architecture": ARCHITECTURES[architecture], "instruction": ".".join(parts)}
+
+
+def variants(unit: Unit) -> list[Unit]:
+    """The unit, and what it does in an instruction of fewer k than its fused sum has."""
+    narrow = next((k for names, k in NARROW.items() if unit.name in names), 0)
+    return [unit, numerics.Schedule(instruction_k=narrow).on(unit)] if narrow else [unit]
 
 
 def cases(unit: Unit) -> list[dict]:
@@ -179,6 +194,7 @@ def compared(unit: Unit, asked: list[dict], peer: Peer, folder: Path, total: int
         (folder / f"{told['id']}.npz").unlink()
     row = {
         "unit": unit.name,
+        "instruction_k": unit.k,
         "instructions": [told["instruction"] for told in asked],
         "vectors": count * len(asked),
         "k": k,
@@ -235,7 +251,8 @@ def main() -> None:
     parser.add_argument("--out", default="benchmarks/results/numerics_peers.json")
     options = parser.parse_args()
     rows, alone, versions = [], [], {}
-    chosen = [numerics.unit(name) for name in numerics.unit_names() if name.startswith(options.units)]
+    named = [numerics.unit(name) for name in numerics.unit_names() if name.startswith(options.units)]
+    chosen = [variant for unit in named for variant in variants(unit)]
     with tempfile.TemporaryDirectory() as made:
         peer = Peer(options.peer, Path(made))
         for unit in chosen:
@@ -245,7 +262,7 @@ def main() -> None:
                 continue
             row, versions = compared(unit, asked, peer, Path(made), options.vectors, options.seed)
             rows.append(row)
-            print(f"{unit.name:42} {row['vectors']:7} vectors {row['disagreements']:6} differ "
+            print(f"{unit.name:38} k{unit.k:<3} {row['vectors']:7} vectors {row['disagreements']:6} differ "
                   f"{row['gemmlab_cpu_s']:8.2f} s, mmasim {row['mmasim_cpu_s']:8.2f} s", flush=True)  # fmt: skip
         recorded = silicon(options.silicon, peer, Path(made)) if options.silicon else []
         peer.end()
@@ -256,7 +273,7 @@ def main() -> None:
         "cores": len(os.sched_getaffinity(0)),
         "versions": versions | {"python": platform.python_version(), "numpy": np.__version__},
         "seed": options.seed,
-        "units_compared": len(rows),
+        "units_compared": len({row["unit"] for row in rows}),
         "disagreements": sum(row["disagreements"] for row in rows),
         "rows": rows,
         "units_mmasim_has_not": alone,

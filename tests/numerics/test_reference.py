@@ -136,6 +136,25 @@ def test_c_joins_early_or_late():
     assert value_of("blackwell.mma.float8_e4m3fn", few, few, 256.0) == 256 + 2.0**-14
 
 
+def test_a_narrow_instruction_fuses_what_it_has():
+    # 2^-26 is cut beside 1 - 1 in one sum of 16; in a second sum of 8 it stands alone.
+    a = [1.0, -1.0, *[0.0] * 6, 2.0**-13]
+    b = [1.0, 1.0, *[0.0] * 6, 2.0**-13]
+    assert value_of("hopper.mma.float16", a, b) == 0
+    narrow = numerics.Schedule(instruction_k=8).on(numerics.unit("hopper.mma.float16"))
+    assert (narrow.k, narrow.terms) == (8, 8)
+    assert value_of(narrow, a, b) == 2.0**-26
+    for name, k, terms in (
+        ("hopper.mma.float8_e4m3fn", 16, 8),
+        ("cdna3.mfma.float8_e4m3fnuz", 8, 4),
+        ("ampere.mma.float16", 32, 8),
+        ("amx.tdp.bfloat16", 2, 1),
+    ):
+        assert numerics.Schedule(instruction_k=k).on(numerics.unit(name)).terms == terms
+    with pytest.raises(GemmlabError, match="instruction_k = 24"):
+        numerics.Schedule(instruction_k=24).on(numerics.unit("hopper.mma.float16"))
+
+
 def test_converted_float8_takes_k_in_quads():
     # In float16 the first half's sum is rounded: k = 0, 1, 4, 5, .. before k = 2, 3, 6, 7, ..
     a = [0.0] * 32

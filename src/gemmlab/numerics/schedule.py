@@ -45,10 +45,16 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             raise unknown_name("rounding", self.tfloat32, ROUNDINGS)
 
     def on(self, unit: Unit) -> Unit:
-        """The unit with this schedule's instruction; raises GemmlabError where it is no multiple of a fused sum."""
+        """The unit with this schedule's instruction; one too narrow for a whole fused sum fuses what it has.
+
+        Raises GemmlabError where it is no multiple of a fused sum.
+        """
         if self.instruction_k in (0, unit.k):
             return unit
-        return msgspec.structs.replace(unit, instruction_k=self.instruction_k)
+        # Some instructions always make two sums: converted float8 is two HMMA of half its k, parity has even and odd k.
+        sums = 1 if unit.order == "ascending" else 2
+        terms = min(unit.terms, self.instruction_k // sums)
+        return msgspec.structs.replace(unit, instruction_k=self.instruction_k, terms=terms)
 
     def shares(self, k: int, unit: Unit) -> list[tuple[int, int]]:
         """(first, past the last) k of each program that has any; raises GemmlabError for a crooked promotion."""

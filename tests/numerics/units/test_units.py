@@ -159,6 +159,7 @@ def test_a_designer_s_own_unit_is_a_file(tmp_path):
         ({"cut": "up"}, "value of cut"),
         ({"order": "quads", "instruction_k": 2}, "quads"),
         ({"order": "parity", "instruction_k": 4}, "parity"),
+        ({"order": "parity", "c": "late", "terms": 4, "instruction_k": 4}, "parity"),
         ({"scale_formats": ["float8_e8m0fnu"]}, "scale_block = 0"),
         ({"exact_terms": 2}, "exact_terms = 2"),
         ({"saturate": True}, "saturate"),
