@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from gemmlab import formats
 from gemmlab.formats.array import code_type
-from gemmlab.numerics.multiply import dots, mma
-from gemmlab.numerics.operands import Codes, typed
+from gemmlab.numerics.operands import Codes, operand, typed
+from gemmlab.numerics.reveal.computing import computed, rows_computed
 from gemmlab.numerics.unit import Unit
 from gemmlab.record import GemmlabError
 
@@ -134,11 +134,25 @@ class Emulated:
 
     def __call__(self, a: Any, b: Any, c: Any = None) -> npt.NDArray[Any]:
         """D = A @ B + C."""
-        return mma(self.unit, a, b, c, a_format=self.names[0], b_format=self.names[1])
+        left, right = self.coded(a, b)
+        addend = self.addend(c, (left.shape[0], right.shape[1]))
+        return typed(computed(self.unit, left, right, addend, self.names), self.unit.accumulate)
 
     def pairs(self, a: Any, b: Any, c: Any = None) -> npt.NDArray[Any]:
         """Dot products of rows."""
-        return dots(self.unit, a, b, c, a_format=self.names[0], b_format=self.names[1])
+        left, right = self.coded(a, b)
+        addend = self.addend(c, left.shape[:1])
+        return typed(rows_computed(self.unit, left, right, addend, self.names), self.unit.accumulate)
+
+    def coded(self, a: Any, b: Any) -> tuple[Codes, Codes]:
+        """Both operands' codes."""
+        return operand(a, self.names[0], "A").codes, operand(b, self.names[1], "B").codes
+
+    def addend(self, c: Any, shape: tuple[int, ...]) -> Codes:
+        """C's codes, zeros where there is none."""
+        if c is None:
+            return np.zeros(shape, code_type(formats.get(self.unit.accumulate)))
+        return operand(c, self.unit.accumulate, "C").codes
 
 
 def takes_no_c(call: Callable[..., Any]) -> bool:

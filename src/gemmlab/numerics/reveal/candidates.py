@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from gemmlab import formats
-from gemmlab.numerics.operands import Codes, Operand
+from gemmlab.numerics.operands import Codes
 from gemmlab.numerics.reference import dot
 from gemmlab.numerics.reveal.backend import Rows
+from gemmlab.numerics.reveal.computing import both_nan, rows_computed, same
 from gemmlab.numerics.reveal.structure import Structure
 from gemmlab.numerics.unit import Unit
 
@@ -42,7 +42,7 @@ class Sieve:
         for row in self.first:
             if not self.agrees(unit, *row):
                 return False
-        wrong = ~same(unit, rows_computed(unit, self.rows, self.names), self.seen)
+        wrong = ~same(unit, rows_computed(unit, *self.rows, self.names), self.seen)
         if wrong.any():
             self.first = [self.listed(int(np.argmax(wrong))), *self.first[: ONE_BY_ONE - 1]]
         return not wrong.any()
@@ -57,7 +57,7 @@ class Sieve:
 
     def agreeing(self, unit: Unit) -> int:
         """How many answers the unit gives."""
-        return int(same(unit, rows_computed(unit, self.rows, self.names), self.seen).sum())
+        return int(same(unit, rows_computed(unit, *self.rows, self.names), self.seen).sum())
 
     def nearest(self, units: Iterable[Unit]) -> Unit:
         """The unit that gives most of the first answers."""
@@ -67,42 +67,6 @@ class Sieve:
         """Whether the unit gives one answer."""
         found = dot(unit, a, b, c, *self.names)
         return found == seen or both_nan(unit, found, seen)
-
-
-def both_nan(unit: Unit, found: int, seen: int) -> bool:
-    """Whether a unit that promises no NaN's code gave one where one was seen."""
-    if unit.nan != "ieee":
-        return False
-    form = formats.get(unit.accumulate)
-    mask = (1 << (form.bits - 1)) - 1
-    return form.kind == "float" and found & mask > form.max_magnitude + 1 and seen & mask > form.max_magnitude + 1
-
-
-def same(unit: Unit, found: Codes, seen: Codes) -> npt.NDArray[np.bool_]:
-    """Where answers agree, a NaN with any NaN if the unit promises no code."""
-    equal = np.asarray(found == seen)
-    if unit.nan == "ieee":
-        form = formats.get(unit.accumulate)
-        mask, infinity = found.dtype.type((1 << (form.bits - 1)) - 1), form.max_magnitude + 1
-        equal |= ((found & mask) > infinity) & ((seen & mask) > infinity)
-    return equal
-
-
-def computed(unit: Unit, a: Codes, b: Codes, c: Codes, names: tuple[str, str]) -> Codes:
-    """Codes (m, n) that a unit gives for a block."""
-    from gemmlab.numerics.fast.running import chain, paths
-
-    left, right = Operand(np.ascontiguousarray(a), names[0]), Operand(np.ascontiguousarray(b), names[1])
-    return np.asarray(chain(unit, left, right, np.ascontiguousarray(c), None, 1, paths(unit, *names)[0]))
-
-
-def rows_computed(unit: Unit, rows: Rows, names: tuple[str, str]) -> Codes:
-    """Codes (count,) that a unit gives for single experiments."""
-    from gemmlab.numerics.fast.running import pairs, paths
-
-    # Few or many, they go through compiled code: the same rows are computed for hundreds of candidates.
-    path = paths(unit, *names)[-2:][0]
-    return np.asarray(pairs(unit, Operand(rows.a, names[0]), Operand(rows.b, names[1]), rows.c, None, path))
 
 
 def aligned(base: Unit, structure: Structure) -> Iterator[Unit]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from gemmlab.numerics.operands import Codes
 from gemmlab.numerics.reveal.backend import Backend
-from gemmlab.numerics.reveal.candidates import computed, same
+from gemmlab.numerics.reveal.computing import computed, same, way
 from gemmlab.numerics.reveal.evidence import Difference, fields
 from gemmlab.numerics.reveal.numbers import Numbers
 from gemmlab.numerics.reveal.structure import Structure
@@ -44,7 +44,9 @@ def eliminated(backend: Backend, numbers: Numbers, structure: Structure, units: 
 
 
 def quickly(unit: Unit, a: Codes, b: Codes, c: Codes, names: tuple[str, str], seen: Codes) -> bool:
-    """Whether a unit gives the first outputs, which rules most out without computing a block."""
+    """Whether a unit gives the first outputs, which rules most out where a whole block takes long."""
+    if way(unit, names) not in ("stepwise", "plain"):
+        return True
     part = slice(0, 2)
     return bool(same(unit, computed(unit, a[part], b[:, part], c[part, part], names), seen[part, part]).all())
 
