@@ -133,7 +133,7 @@ VERIFY = (
 )
 
 BACKEND = Flag(
-    "backend", "Ask a real one: amx or fma (this CPU), numpy, triton or ptx (this machine's NVIDIA GPU).", "NAME"
+    "backend", "Ask a real one: amx, fma or numpy (this CPU); triton, ptx, torch or scaled_mm (an NVIDIA GPU).", "NAME"
 )
 
 REVEAL = (
@@ -205,14 +205,16 @@ TRUNCATE = (
             Flag("instruction", "triton: wgmma, mma or tcgen05; default the architecture's own.", "NAME"),
             Flag(
                 "mode",
-                "separate (default): every block of k starts from zero and is added outside; or chained.",
+                "outside (default): every block of k starts from zero, is cleared and added in float32; or chained.",
                 "NAME",
             ),
             Flag(
-                "action", "truncate (default) the low bits, or round half away, as the published kernel does.", "NAME"
+                "action",
+                "mask (default) clears the low bits; round rounds to the others, as the published kernel does.",
+                "NAME",
             ),
-            Flag("block_k", "k of one block.", "K", size),
-            Flag("shape", "Of the multiplication.", "M N K", size, words=3),
+            Flag("block_k", "k of one block; default 128.", "K", size),
+            Flag("shape", "Of the multiplication; default 64 64 512.", "M N K", size, words=3),
             Flag("seed", "Where random values start; default 0.", "N", number),
         ),
     ),

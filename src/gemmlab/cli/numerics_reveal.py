@@ -60,7 +60,7 @@ def target(plain: Sequence[str], given: dict[str, Any], verb: str) -> None:
         raise GemmlabError(both, f"gemmlab numerics {verb} --unit NAME, or --backend NAME --format NAME")
     if "backend" in given and "format" not in given and "a_format" not in given:
         raise GemmlabError(f"--backend {given['backend']} needs a format", "--format float16")
-    for flag in ("accumulate", "instruction", "block_k"):
+    for flag in ("accumulate", "instruction"):
         if flag in given and "unit" in given:
             raise GemmlabError(f"--{flag.replace('_', '-')} is of a backend; a unit has its own", "leave it out")
 

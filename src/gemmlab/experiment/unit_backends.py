@@ -86,6 +86,26 @@ def ptx(settings: Settings) -> Asked:
     return Asked(call, call.accumulate)
 
 
+def torch(settings: Settings) -> Asked:
+    """What torch.mm makes of it on this machine's GPU, C hidden."""
+    from gemmlab.numerics.backends.torch import Torch
+
+    if settings.a_format.startswith("float8"):
+        raise GemmlabError(f"torch.mm takes no {settings.a_format}", "--backend scaled_mm")
+    call = Torch(settings.a_format, b_format=settings.b_format)
+    return agreed("torch", settings, call, call.accumulate)
+
+
+def scaled_mm(settings: Settings) -> Asked:
+    """What torch._scaled_mm makes of float8 with scales of 1, accumulating fast, C hidden."""
+    from gemmlab.numerics.backends.torch import Torch
+
+    if not settings.a_format.startswith("float8"):
+        raise GemmlabError(f"torch._scaled_mm takes no {settings.a_format}", "--backend torch, or a float8 format")
+    call = Torch(settings.a_format, b_format=settings.b_format, fast=True)
+    return agreed("scaled_mm", settings, call, call.accumulate)
+
+
 def agreed(name: str, settings: Settings, call: Callable[..., Any], accumulate: str) -> Asked:
     """The backend, whose accumulator is not to be chosen; raises GemmlabError for another."""
     if settings.accumulate not in (None, accumulate):
@@ -100,6 +120,8 @@ BACKENDS: dict[str, Callable[[Settings], Asked]] = {
     "fma": fma,
     "numpy": numpy,
     "ptx": ptx,
+    "scaled_mm": scaled_mm,
+    "torch": torch,
     "triton": triton,
 }
 

@@ -104,6 +104,7 @@ class NumericsSweepStep(Section, frozen=True, kw_only=True):
 
     bits: int  #: low bits cleared of every output of an instruction chain
     unchanged: float  #: share of outputs that stay the same, bit for bit
+    relative_frobenius: float | None = None  #: error beside float64, over the reference
 
 
 class NumericsEvidence(Section, frozen=True, kw_only=True):
@@ -167,6 +168,13 @@ class NumericsSection(Section, frozen=True, kw_only=True):
     outputs: tuple[NumericsOutput, ...] = ()  #: of several that were compared
     confirmed: bool | None = None  #: whether the unit that was found gave every bit of random vectors
     sweep: tuple[NumericsSweepStep, ...] = ()  #: the truncation sweep
+    contradicted: str = ""  #: why float64 says that a sweep's answers are wrong; empty where it does not
+    mode: str = ""  #: of a sweep: blocks added outside the unit, or chained through it
+    action: str = ""  #: what happens to low bits: mask or round
+    a_format: str = ""  #: of a sweep's operand A
+    b_format: str = ""  #: of its B
+    shape: tuple[int, int, int] | None = None  #: m, n, k of a sweep
+    block_k: int | None = None  #: k between two clearings
     evidence: tuple[NumericsEvidence, ...] = ()  #: probes and their answers
     fields: dict[str, Any] = msgspec.field(
         default_factory=dict

@@ -55,6 +55,8 @@ def title(record: Record, numerics: NumericsSection) -> str:
     p = record.problem
     if numerics.kind == "counted":
         return clean(f"{numerics.backend} for {numerics.architecture}: {numerics.unit}")
+    if numerics.fields:
+        return f"{clean(numerics.backend)}, found out from its answers"
     shape = f"{p.m} x {p.n} x {p.k} on " if p else ""
     behind = f", asked {clean(numerics.backend)}" if numerics.backend not in ("", "emulated", numerics.unit) else ""
     return f"{shape}{clean(numerics.unit)}{behind}"
@@ -63,6 +65,8 @@ def title(record: Record, numerics: NumericsSection) -> str:
 def setting(numerics: NumericsSection) -> list[str]:
     """Formats and schedule."""
     schedule = numerics.schedule
+    if numerics.shape is not None:
+        return sweep_setting(numerics)
     kept = f", {numerics.width_bits}-bit accumulator" if numerics.width_bits else ""
     if schedule is None:
         return [kept.removeprefix(", ")] if kept else []
@@ -70,10 +74,25 @@ def setting(numerics: NumericsSection) -> list[str]:
     return [clean(formats + kept), clean(schedule.words)]
 
 
+def sweep_setting(numerics: NumericsSection) -> list[str]:
+    """The multiplication of a sweep, and what was done to its outputs; on hardware the instruction that ran."""
+    m, n, k = numerics.shape or (0, 0, 0)
+    where = "added in float32 outside" if numerics.mode == "outside" else "handed back as C"
+    how = "cleared" if numerics.action == "mask" else "rounded away"
+    said = [
+        f"{m} x {n} x {k}, A {numerics.a_format}, B {numerics.b_format}",
+        f"low bits {how} of what every {numerics.block_k} of k give, then {where}",
+    ]
+    ran = f"{numerics.instruction} on {numerics.architecture}" if numerics.instruction else ""
+    return [clean(each) for each in (*said, ran) if each]
+
+
 def verdict(numerics: NumericsSection) -> str:
     """The answer in one line."""
     if numerics.error is not None:
         return error_sentence(numerics.error)
+    if numerics.contradicted:
+        return clean(f"No answer: {numerics.contradicted}")
     if numerics.plateau is not None:
         bits = numerics.fraction_bits
         implied = f": the accumulator hands on {several(bits, 'fraction bit')}" if bits is not None else ""
@@ -165,9 +184,7 @@ def evidence(numerics: NumericsSection, canvas: Canvas) -> list[str]:
     """Each probe: what goes in, what comes out, what follows."""
     lines: list[str] = []
     for each in numerics.evidence:
-        lines += canvas.wrap(clean(f"{each.probe}: {each.says}"), 2, "strong", 2)
-        said = "; ".join(text for text in (each.asked, each.answer) if text)
-        lines += canvas.wrap(clean(said), 4, hang=2)
+        lines += canvas.wrap(clean(f"{each.probe}: {each.asked} -> {each.answer}: {each.says}"), 2, hang=2)
     return lines
 
 
