@@ -64,7 +64,7 @@ def side(unit: Unit, elements: Parts, scales: Operand | None) -> stepwise.Side:
     """One operand for the stepwise walk, by rows (count, k); scales (count, blocks) where they scale sums."""
     order = order_of(unit, elements.index.shape[1])
     index = np.take(elements.index, np.maximum(order, 0), axis=1)
-    exponents, significands, classes = (np.ascontiguousarray(table[index]) for table in elements[1:])
+    exponents, significands, classes = (np.ascontiguousarray(table[index]) for table in elements[1:4])
     significands[:, order < 0], classes[:, order < 0] = 0, ZERO
     around = [np.zeros((1, 1), kind) for kind in (np.int32, np.int64, np.uint8)]
     if scales is not None and unit.exact_terms > 1:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gemmlab.numerics.fast import packing, vectors
 from gemmlab.numerics.fast.floats import RNE, RZ
 from gemmlab.numerics.fast.plan import Plan, order_of
-from gemmlab.numerics.fast.split import NOTHING, Parts
+from gemmlab.numerics.fast.split import NOTHING, Parts, values_of
 from gemmlab.numerics.fast.threads import spread
 from gemmlab.numerics.unit import Unit
 from gemmlab.units import ceil_div
@@ -135,14 +135,11 @@ def floats_of(a: Parts, b: Parts, plan: Plan) -> tuple[tuple[Any, int], tuple[An
     answers for, the element is taken as zero, which spares subnormal products. None where float32 lacks a value.
     """
     tops = [packing.largest(side.index, side.exponents) for side in (a, b)]
-    bits = plan.fractions
     found = []
-    for side, own, other in ((a, bits[0], tops[1]), (b, bits[1], tops[0])):
+    for side, own, other in ((a, plan.fractions[0], tops[1]), (b, plan.fractions[1], tops[0])):
         floor = max(vectors.LOWEST - plan.walk.align_bits - 2 - other, NOTHING)
-        with np.errstate(over="ignore"):
-            exact = np.ldexp(side.significands.astype(np.float64), side.exponents - own)
-            values = exact.astype(np.float32)
-        if ((values != exact) & (side.exponents > floor)).any():
+        values, inexact = values_of(side, own)
+        if inexact > floor:
             return None
         found.append((values, floor))
     return found[0], found[1]

@@ -4,12 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from gemmlab.numerics.fast.jit import compiled
-from gemmlab.numerics.fast.split import NOTHING
+from gemmlab.numerics.fast.split import INF, NAN, NEGATIVE, NOTHING, ZERO
 
 Ints = npt.NDArray[Any]
+
+
+@compiled
+def ieee_apart(
+    codes: Ints, pad: int, mantissa_bits: int, min_exponent: int, infinity: int, subnormals: bool, e: Ints, m: Ints,
+    classes: Ints,
+) -> None:  # fmt: skip
+    """Exponents e, signed significands m and classes of codes of a wide IEEE format; `infinity` is its code."""
+    mask = infinity | (infinity - 1)
+    for n in range(len(codes)):
+        word = np.int64(codes[n]) >> pad
+        magnitude = word & mask
+        negative = word & (mask + 1) != 0
+        stored = magnitude >> mantissa_bits
+        significand = magnitude & ((1 << mantissa_bits) - 1)
+        significand |= (1 << mantissa_bits) if stored > 0 else 0
+        if magnitude >= infinity or (stored == 0 and not subnormals):
+            significand = 0
+        kind = NAN if magnitude > infinity else INF if magnitude == infinity else ZERO if significand == 0 else 0
+        e[n] = max(stored, 1) + min_exponent - 1 if significand != 0 else NOTHING
+        m[n] = -significand if negative else significand
+        classes[n] = kind | (NEGATIVE if negative else 0)
 
 
 @compiled

@@ -98,9 +98,9 @@ def with_specials(
     masks = specials.masks(a, b)
     todo = np.zeros(d.shape, np.uint8) if wrong is None else wrong.astype(np.uint8)
     if masks is not None:
-        specials.settle(*masks[0], *masks[1], c.astype(np.int64), d, todo, paired, to)
-    i, j = np.nonzero(todo)
-    if len(i):
+        specials.settle(*masks, c.astype(np.int64), d, todo, paired, to)
+    if todo.any():
+        i, j = np.nonzero(todo)
         d[i, j] = slow(i, i if paired else j).astype(np.int64)
     return d.astype(c.dtype)
 

@@ -23,6 +23,7 @@ class Parts(NamedTuple):
     exponents: npt.NDArray[np.int32]  #: NOTHING of zeros, infinities and NaN
     significands: npt.NDArray[np.int64]  #: signed; 0 of zeros, infinities and NaN
     classes: npt.NDArray[np.uint8]  #: NAN, INF, ZERO and NEGATIVE, added
+    key: tuple[Format, bool, str] | None = None  #: what `tables` were asked for; None where they are this matrix' own
 
 
 def parts(operand: Operand, subnormals: bool, read_as: str = "") -> Parts:
@@ -32,7 +33,7 @@ def parts(operand: Operand, subnormals: bool, read_as: str = "") -> Parts:
     """
     form = formats.get(operand.format)
     if form.storage_bits <= 16:
-        return Parts(operand.codes, *tables(form, subnormals, read_as))
+        return Parts(operand.codes, *tables(form, subnormals, read_as), (form, subnormals, read_as))
     split = renormalised(*taken_apart(operand.codes.reshape(-1), form, subnormals), form, read_as)
     return Parts(np.arange(operand.codes.size, dtype=np.uint32).reshape(operand.codes.shape), *split)
 
@@ -60,8 +61,43 @@ def renormalised(
     return np.where(zero, NOTHING, exponent).astype(np.int32), np.where(zero, 0, exact), classes
 
 
+def values_of(elements: Parts, fraction: int) -> tuple[npt.NDArray[np.float32], int]:
+    """(float32 values of an operand's tables, largest exponent of those that float32 does not hold or NOTHING).
+
+    `fraction` counts the bits below the point of the significands.
+    """
+    if elements.key is None:
+        return singles(elements.exponents, elements.significands, fraction)
+    return table_values(*elements.key, fraction)
+
+
+@lru_cache(maxsize=64)
+def table_values(form: Format, subnormals: bool, read_as: str, fraction: int) -> tuple[npt.NDArray[np.float32], int]:
+    """`values_of` for a table of all codes."""
+    exponents, significands, _ = tables(form, subnormals, read_as)
+    return singles(exponents, significands, fraction)
+
+
+def singles(
+    exponents: npt.NDArray[np.int32], significands: npt.NDArray[np.int64], fraction: int
+) -> tuple[npt.NDArray[np.float32], int]:
+    """Significands * 2**(exponents - fraction) as float32, and the largest exponent where that is not exact."""
+    with np.errstate(over="ignore", under="ignore"):
+        exact = np.ldexp(significands.astype(np.float64), exponents - fraction)
+        values = exact.astype(np.float32)
+    lost = values != exact
+    return values, int(exponents[lost].max()) if lost.any() else NOTHING
+
+
 def taken_apart(codes: npt.NDArray[Any], form: Format, subnormals: bool) -> tuple[npt.NDArray[Any], ...]:
     """Exponents, signed significands and classes of codes in one dimension."""
+    if form.nan == "ieee" and form.storage_bits > 16:
+        from gemmlab.numerics.fast.packing import ieee_apart
+
+        split = np.empty(len(codes), np.int32), np.empty(len(codes), np.int64), np.empty(len(codes), np.uint8)
+        top = form.max_magnitude + 1
+        ieee_apart(codes, form.pad_bits, form.mantissa_bits, form.min_exponent, top, subnormals, *split)
+        return split
     words = codes.astype(np.int64) >> form.pad_bits if form.storage_bits < 64 else codes.view(np.int64)
     if form.kind == "int":
         top = form.signed << (form.bits - 1)
