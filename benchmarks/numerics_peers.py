@@ -142,6 +142,15 @@ def example(told: dict, given: Vectors, at: int, mine: np.ndarray, theirs: np.nd
     return {"formats": told["formats"], "gemmlab": hex(mine[at]), "mmasim": hex(theirs[at]), **shown}
 
 
+def installed(python: str) -> bool:
+    """Whether that Python has the peer."""
+    try:
+        found = subprocess.run([python, "-c", "import mmasim, torch"], capture_output=True, check=False)
+    except OSError:
+        return False
+    return found.returncode == 0
+
+
 class Peer:
     """mmasim in its own Python, one process for all questions."""
 
@@ -250,6 +259,9 @@ def main() -> None:
     parser.add_argument("--silicon", type=Path, help="folder of recordings of real chips")
     parser.add_argument("--out", default="benchmarks/results/numerics_peers.json")
     options = parser.parse_args()
+    if not installed(options.peer):
+        print(f"mmasim is not installed under {options.peer}: nothing is compared, nothing written")
+        return
     rows, alone, versions = [], [], {}
     named = [numerics.unit(name) for name in numerics.unit_names() if name.startswith(options.units)]
     chosen = [variant for unit in named for variant in variants(unit)]

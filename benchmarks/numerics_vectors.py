@@ -15,7 +15,7 @@ KINDS = {
     "normal": 0.15, "wide": 0.25, "cancelling": 0.2, "finite": 0.1, "bits": 0.05, "tiny": 0.07, "huge": 0.05,
     "sparse": 0.05, "special": 0.06, "zeros": 0.02,
 }  # fmt: skip
-ADDENDS = ("zero", "normal", "wide", "cancelling", "tiny", "huge", "bits")
+ADDENDS = ("zero", "normal", "wide", "cancelling", "tiny", "huge", "bits", "edge")
 
 
 class Vectors(NamedTuple):
@@ -106,6 +106,8 @@ def addends(form: Format, sums: np.ndarray, random: np.random.Generator) -> Code
             c[chosen] = formats.encode_array(wanted, form, saturate=True)
         elif kind == "zero":
             c[chosen] = random.integers(0, 1 + (form.kind == "float"), chosen.size) << (form.storage_bits - 1)
+        elif kind == "edge" and form.kind == "float":
+            c[chosen] = random.choice(edges(form), chosen.size)
         else:
             c[chosen] = operands(kind, form, (1, chosen.size), random)[0]
     return c
