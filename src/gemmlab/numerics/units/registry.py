@@ -30,12 +30,12 @@ def unit(name: Unit | str) -> Unit:
             return from_toml(Path(name).read_text(encoding="utf-8"), name)
         except (OSError, UnicodeDecodeError) as error:
             raise GemmlabError(f"cannot read {name}: {error}", "a TOML file with a unit's fields") from None
-    error = unknown_name("unit", name, names())
-    if error.hint.startswith("known"):
+    unknown = unknown_name("unit", name, names())
+    if unknown.hint.startswith("known"):
         # Nothing is near, and all names would fill the screen.
         hint = "<architecture>.<instruction>.<format>, as hopper.wgmma.float8_e4m3fn; gemmlab numerics units lists all"
-        raise GemmlabError(error.text, hint)
-    raise error
+        raise GemmlabError(unknown.text, hint)
+    raise unknown
 
 
 def names() -> tuple[str, ...]:
