@@ -90,6 +90,6 @@ def drawn_unit(rng):
         zero_exponent=(None, -133, -20, -5)[int(rng.integers(4))],
         subnormal_inputs=bool(rng.random() < 0.8),
         subnormal_outputs=bool(rng.random() < 0.8),
-        negative_zero=str(rng.choice(["positive", "positive", "ieee"])),
+        negative_zero=str(rng.choice(["positive", "positive", "ieee", "rounded"])),
         nan_code=NAN_CODES[accumulate] if rng.random() < 0.9 else 0,
     )

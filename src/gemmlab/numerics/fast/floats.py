@@ -42,7 +42,7 @@ def target(form: Format, width: int, inputs: bool, outputs: bool, zero_exponent:
     )  # fmt: skip
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def float_of(typingctx: Any, word: Any) -> Any:
     """The float64 whose bits an int64 holds."""
     return types.float64(types.int64), lambda context, builder, signature, args: builder.bitcast(
@@ -50,7 +50,7 @@ def float_of(typingctx: Any, word: Any) -> Any:
     )
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def word_of(typingctx: Any, value: Any) -> Any:
     """The bits of a float64 as an int64."""
     return types.int64(types.float64), lambda context, builder, signature, args: builder.bitcast(
@@ -58,7 +58,7 @@ def word_of(typingctx: Any, value: Any) -> Any:
     )
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def moved(typingctx: Any, value: Any, left: Any, right: Any) -> Any:
     """(value << left) >> right of a value without sign, in its own type, which numba's shifts would widen."""
 

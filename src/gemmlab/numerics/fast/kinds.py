@@ -62,11 +62,11 @@ def rules_of(unit: Unit, a_format: str, b_format: str, scale_format: str) -> ste
 
 def side(unit: Unit, elements: Parts, scales: Operand | None) -> stepwise.Side:
     """One operand for the stepwise walk, by rows (count, k); scales (count, blocks) where they scale sums."""
-    order = order_of(unit, elements.index.shape[1])
-    index = np.take(elements.index, np.maximum(order, 0), axis=1)
+    order = order_of(unit, elements.at.shape[1])
+    index = np.take(elements.at, np.maximum(order, 0), axis=1)
     exponents, significands, classes = (np.ascontiguousarray(table[index]) for table in elements[1:4])
     significands[:, order < 0], classes[:, order < 0] = 0, ZERO
-    around = [np.zeros((1, 1), kind) for kind in (np.int32, np.int64, np.uint8)]
+    around: list[npt.NDArray[Any]] = [np.zeros((1, 1), kind) for kind in (np.int32, np.int64, np.uint8)]
     if scales is not None and unit.exact_terms > 1:
         form = formats.get(scales.format)
         codes = scales.codes & scales.codes.dtype.type((1 << (form.bits - form.signed)) - 1)
@@ -86,7 +86,7 @@ def walked(
     """Codes of the outputs at rows where[0] of A and columns where[1] of B, c (count,) of them before."""
     turned = None if scales is None else Operand(np.ascontiguousarray(scales[1].codes.T), scales[1].format)
     left = side(unit, a, None if scales is None else scales[0])
-    right = side(unit, Parts(b.index.T, *b[1:]), turned)
+    right = side(unit, Parts(b.at.T, *b[1:]), turned)
     run = c.astype(np.int64)
     rows, columns = (np.ascontiguousarray(each, np.int64) for each in where)
     to = target_of(unit)
@@ -142,7 +142,7 @@ def integer_pairs(unit: Unit, a: Operand, b: Operand, c: Codes) -> Codes:
     products = whole(a).astype(np.int64) * whole(b)
     total = c.view(np.int32).astype(np.int64)
     if not unit.saturate:
-        return (total + products.sum(axis=1)).astype(np.int32).view(c.dtype)
+        return np.asarray((total + products.sum(axis=1)).astype(np.int32).view(c.dtype))
     for start in range(0, products.shape[1], unit.k):
         total = np.clip(total + products[:, start : start + unit.k].sum(axis=1), -(1 << 31), (1 << 31) - 1)
     return total.astype(np.int32).view(c.dtype)
@@ -151,4 +151,4 @@ def integer_pairs(unit: Unit, a: Operand, b: Operand, c: Codes) -> Codes:
 def whole(operand: Operand) -> npt.NDArray[np.int32]:
     """Integers out of their codes."""
     split = parts(operand, True)
-    return split.significands[split.index].astype(np.int32)
+    return np.asarray(split.significands[split.at], np.int32)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from gemmlab.numerics.fast import packing, vectors
 from gemmlab.numerics.fast.floats import RNE, RZ
+from gemmlab.numerics.fast.machine import machine
 from gemmlab.numerics.fast.plan import Plan, order_of
 from gemmlab.numerics.fast.split import NOTHING, Parts, values_of
 from gemmlab.numerics.fast.threads import spread
@@ -31,7 +32,7 @@ def takes(unit: Unit, plan: Plan) -> bool:
     walk, to = plan.walk, plan.to
     product = plan.product
     single = unit.accumulate == "float32" and walk.rounding == RZ
-    half = unit.accumulate == "float16" and walk.rounding == RNE and unit.width == 10
+    half = unit.accumulate == "float16" and walk.rounding == RNE and unit.width == 10 and machine().halves
     late = walk.late == 0 or (
         walk.lanes == 1 and walk.joining == RNE and (half or (single and unit.width == 23 and unit.subnormal_outputs))
     )
@@ -61,8 +62,8 @@ def multiplied(
     With `paired` c is (count, 1), and row i of A meets column i of B alone: blocks of as many rows as columns are
     multiplied whole, and their diagonals taken.
     """
-    rows, across = len(a.index), b.index.shape[1]
-    order = padded(order_of(unit, a.index.shape[1]), unit.terms)
+    rows, across = len(a.at), b.at.shape[1]
+    order = padded(order_of(unit, a.at.shape[1]), unit.terms)
     terms, inner = unit.terms + unit.terms % 2, len(order)
     step = lanes if paired else vectors.ROWS
     tall, wide = ceil_div(rows, step) * step, ceil_div(across, lanes)
@@ -72,8 +73,8 @@ def multiplied(
     (a_values, a_floor), (b_values, b_floor) = tables
     ae, av = np.empty((tall, inner), np.int16), np.empty((tall, inner), np.float32)
     be, bv = np.empty((wide, inner // 2, lanes, 2), np.int16), np.empty((wide, inner, lanes), np.float32)
-    packing.vector_rows(a.index, a.exponents, a_values, order, a_floor, ae, av)
-    packing.vector_blocks(b.index, b.exponents, b_values, order, b_floor, be, bv)
+    packing.vector_rows(a.at, a.exponents, a_values, order, a_floor, ae, av)
+    packing.vector_blocks(b.at, b.exponents, b_values, order, b_floor, be, bv)
     deep = lanes if paired else tall
     run, bad = np.zeros((wide, deep, lanes), np.float32), np.zeros((wide, deep, lanes), np.int32)
     kind = np.dtype(unit.accumulate)
@@ -134,7 +135,7 @@ def floats_of(a: Parts, b: Parts, plan: Plan) -> tuple[tuple[Any, int], tuple[An
     Where the other operand's largest exponent is too small for an element to leave anything in a sum that the kernel
     answers for, the element is taken as zero, which spares subnormal products. None where float32 lacks a value.
     """
-    tops = [packing.largest(side.index, side.exponents) for side in (a, b)]
+    tops = [packing.largest(side.at, side.exponents) for side in (a, b)]
     found = []
     for side, own, other in ((a, plan.fractions[0], tops[1]), (b, plan.fractions[1], tops[0])):
         floor = max(vectors.LOWEST - plan.walk.align_bits - 2 - other, NOTHING)

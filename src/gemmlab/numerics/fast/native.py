@@ -50,7 +50,7 @@ def values(unit: Unit, operand: Operand, order: npt.NDArray[np.int64], along: in
     return np.ascontiguousarray(filled.astype(unit.accumulate))
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def multiply_add(typingctx: Any, a: Any, b: Any, c: Any) -> Any:
     """A * b + c rounded once, of three floats of one type."""
     return a(a, a, a), lambda context, builder, signature, args: builder.fma(*args)

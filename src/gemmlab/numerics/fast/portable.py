@@ -12,7 +12,7 @@ from gemmlab import formats
 from gemmlab.numerics.fast import packing, specials
 from gemmlab.numerics.fast.aligned import LANES, columns
 from gemmlab.numerics.fast.plan import Plan, order_of
-from gemmlab.numerics.fast.split import NOTHING, Parts, parts
+from gemmlab.numerics.fast.split import NAN, NOTHING, Parts, parts
 from gemmlab.numerics.fast.threads import spread
 from gemmlab.numerics.operands import Operand
 from gemmlab.numerics.unit import Unit
@@ -36,14 +36,14 @@ def scaled(elements: Parts, scales: Operand, axis: int, block: int) -> Parts:
     form = formats.get(scales.format)
     mask = (1 << (form.bits - form.signed)) - 1
     around = parts(Operand(scales.codes & scales.codes.dtype.type(mask), scales.format), True)
-    index = np.repeat(around.index, block, axis=axis)[: elements.index.shape[0], : elements.index.shape[1]].reshape(-1)
-    own = elements.index.reshape(-1)
+    index = np.repeat(around.at, block, axis=axis)[: elements.at.shape[0], : elements.at.shape[1]].reshape(-1)
+    own = elements.at.reshape(-1)
     significands = elements.significands[own] * around.significands[index]
     exponents = elements.exponents[own] + around.exponents[index]
     exponents[significands == 0] = NOTHING
     # Only a NaN among scales is special, and a zero scale is no zero operand: 0 * Inf is about elements.
-    classes = elements.classes[own] | around.classes[index] & specials.NAN
-    shape = elements.index.shape
+    classes = elements.classes[own] | around.classes[index] & NAN
+    shape = elements.at.shape
     return Parts(np.arange(own.size, dtype=np.uint32).reshape(shape), exponents, significands, classes)
 
 
@@ -54,14 +54,14 @@ def multiplied(
 
     With `paired` c is (count, 1), and row i of A meets column i of B alone.
     """
-    rows, across = len(a.index), b.index.shape[1]
-    order = order_of(unit, a.index.shape[1])
+    rows, across = len(a.at), b.at.shape[1]
+    order = order_of(unit, a.at.shape[1])
     lane = np.int32 if plan.narrow else np.int64
     wide = ceil_div(across, LANES)
     ea, ma = np.empty((rows, len(order)), np.int32), np.empty((rows, len(order)), lane)
     eb, mb = np.empty((wide, len(order), LANES), np.int32), np.empty((wide, len(order), LANES), lane)
-    packing.rows(a.index, a.exponents, a.significands, order, ea, ma)
-    packing.blocks(b.index, b.exponents, b.significands, order, eb, mb)
+    packing.rows(a.at, a.exponents, a.significands, order, ea, ma)
+    packing.blocks(b.at, b.exponents, b.significands, order, eb, mb)
     groups = len(order) // plan.walk.terms
     za, zb = np.zeros((rows, groups), np.uint8), np.zeros((wide, groups, LANES), np.uint8)
     if plan.walk.zeros_count:

@@ -66,7 +66,8 @@ def chain(
 
 def paths(unit: Unit, a_format: str, b_format: str, scale_format: str = "") -> list[str]:
     """The ways this machine can compute the unit, fastest first; `plain` is always the last."""
-    from gemmlab.numerics.fast import kinds, lanes, native, plan, vectors
+    from gemmlab.numerics.fast import kinds, lanes, native, plan
+    from gemmlab.numerics.fast.machine import machine
 
     names = (a_format, b_format, scale_format)
     found = []
@@ -76,8 +77,8 @@ def paths(unit: Unit, a_format: str, b_format: str, scale_format: str = "") -> l
         found.append("native")
     chosen = plan.aligned_plan(unit, *names)
     if chosen is not None:
-        if vectors.lanes_here() and lanes.takes(unit, chosen):
-            found.append(f"vectors{vectors.lanes_here()}")
+        if lanes.takes(unit, chosen):
+            found.append(f"vectors{machine().lanes}")
         found.append("portable")
     if kinds.rules_of(unit, *names) is not None:
         found.append("stepwise")

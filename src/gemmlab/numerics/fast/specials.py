@@ -28,11 +28,11 @@ class Marks(NamedTuple):
 
 def masks(a: Parts, b: Parts) -> tuple[Marks, Marks] | None:
     """Where A's rows and B's columns have special values; None where all elements are finite."""
-    sides = a.index, b.index.T
+    sides = a.at, b.at.T
     seen = [classes_in(index, side.classes) for index, side in zip(sides, (a, b), strict=True)]
     if not (seen[0] | seen[1]) & (NAN | INF):
         return None
-    words = -(-a.index.shape[1] // 64) if (seen[0] | seen[1]) & INF else 0
+    words = -(-a.at.shape[1] // 64) if (seen[0] | seen[1]) & INF else 0
     made = []
     for index, side in zip(sides, (a, b), strict=True):
         marks = Marks(np.zeros(len(index), np.bool_), np.zeros((3, words, len(index)), np.uint64))

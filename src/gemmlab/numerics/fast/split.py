@@ -16,10 +16,13 @@ NAN, INF, ZERO, NEGATIVE = 1, 2, 4, 8  # bits of a class
 NOTHING = -4000  #: exponent of a zero: below all others by more than any shift, and twice it still fits 16 bits
 
 
-class Parts(NamedTuple):
-    """What kernels read of a matrix: `exponents[index]` and so on, by an index an element."""
+Split = tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.uint8]]
 
-    index: npt.NDArray[Any]  #: unsigned, of the matrix' shape: its codes where the tables are by code
+
+class Parts(NamedTuple):
+    """What kernels read of a matrix: `exponents[at]` and so on, by a place an element."""
+
+    at: npt.NDArray[Any]  #: unsigned, of the matrix' shape: its codes where the tables are by code
     exponents: npt.NDArray[np.int32]  #: NOTHING of zeros, infinities and NaN
     significands: npt.NDArray[np.int64]  #: signed; 0 of zeros, infinities and NaN
     classes: npt.NDArray[np.uint8]  #: NAN, INF, ZERO and NEGATIVE, added
@@ -39,7 +42,7 @@ def parts(operand: Operand, subnormals: bool, read_as: str = "") -> Parts:
 
 
 @lru_cache(maxsize=64)
-def tables(form: Format, subnormals: bool, read_as: str = "") -> tuple[npt.NDArray[Any], ...]:
+def tables(form: Format, subnormals: bool, read_as: str = "") -> Split:
     """Exponent, significand and class of every code of a format of at most 16 bits."""
     split = taken_apart(np.arange(1 << form.storage_bits, dtype=np.uint32), form, subnormals)
     return renormalised(*split, form, read_as)
@@ -47,7 +50,7 @@ def tables(form: Format, subnormals: bool, read_as: str = "") -> tuple[npt.NDArr
 
 def renormalised(
     exponents: npt.NDArray[Any], significands: npt.NDArray[Any], classes: npt.NDArray[Any], form: Format, read_as: str
-) -> tuple[npt.NDArray[Any], ...]:
+) -> Split:
     """The same numbers with the exponents and the fraction bits of another format."""
     if not read_as:
         return exponents, significands, classes
@@ -89,7 +92,7 @@ def singles(
     return values, int(exponents[lost].max()) if lost.any() else NOTHING
 
 
-def taken_apart(codes: npt.NDArray[Any], form: Format, subnormals: bool) -> tuple[npt.NDArray[Any], ...]:
+def taken_apart(codes: npt.NDArray[Any], form: Format, subnormals: bool) -> Split:
     """Exponents, signed significands and classes of codes in one dimension."""
     if form.nan == "ieee" and form.storage_bits > 16:
         from gemmlab.numerics.fast.packing import ieee_apart

@@ -7,7 +7,6 @@ scale, sums whose largest exponent lies below LOWEST or above HIGHEST, is marked
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from llvmlite import ir
@@ -16,6 +15,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from gemmlab.numerics.fast.jit import compiled
+from gemmlab.numerics.fast.machine import machine
 
 ROWS = 4  #: rows of A that share each load of B
 LOWEST, HIGHEST = -60, 125  #: exponents of a sum within which float32 holds all products and scales
@@ -224,12 +224,14 @@ def finished(e: Emitter, state: dict[str, Any], r: int) -> None:
 def halved(e: Emitter, place: Any) -> None:
     """What is at `place` rounded to nearest in float16, where that is the accumulator."""
     b = e.b
+    if not machine().halves:
+        return
     with b.if_then(b.icmp_signed("!=", e.given["half"], ir.Constant(I64, 0))):
         narrow = ir.VectorType(ir.HalfType(), e.lanes)
         b.store(b.fpext(b.fptrunc(b.load(place), narrow), e.floats), place)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def address(typingctx: Any, array: Any, at: Any) -> Any:
     """A pointer to an array's element, by its place in memory."""
 
@@ -242,7 +244,7 @@ def address(typingctx: Any, array: Any, at: Any) -> Any:
 def micro_kernel(lanes: int) -> Any:
     """`chains` for blocks of so many columns, to be called from numba's functions."""
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def kernel(typingctx: Any, ae: Any, av: Any, be: Any, bv: Any, run: Any, bad: Any, numbers: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             values = [*args[:6], *cgutils.unpack_tuple(builder, args[6])]
@@ -292,19 +294,3 @@ def columns16(
                 address(ae, i * inner // 2), address(av, i * inner), address(be, block * inner * 8),
                 address(bv, block * inner * 16), address(run, out), address(bad, out), numbers,
             )  # fmt: skip
-
-
-@cache
-def lanes_here() -> int:
-    """Columns of a block on this machine: 16 with AVX-512, else 8; 0 where halves would need a library's help."""
-    from llvmlite import binding
-    from numba.core import config
-
-    if config.CPU_FEATURES:
-        features = {word[1:]: word[0] == "+" for word in config.CPU_FEATURES.split(",") if word}
-    else:
-        features = dict(binding.get_host_cpu_features())
-    if binding.get_process_triple().startswith(("x86_64", "i686")):
-        wide = all(features.get(name) for name in ("avx512f", "avx512bw", "avx512dq", "avx512vl"))
-        return 16 if wide else 8 if features.get("avx2") and features.get("f16c") else 0
-    return 8 if binding.get_process_triple().startswith(("aarch64", "arm64")) else 0
