@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+import msgspec
+
 if TYPE_CHECKING:
     from gemmlab.cli.parse import Section
 
@@ -31,6 +33,30 @@ def emulate_flags() -> str:
     return "\n".join(f"### {section.title}\n\n{flag_table(section)}" for section in EMULATE)
 
 
+def numerics_flags() -> str:
+    """Every flag of each part of `numerics`, by section."""
+    from gemmlab.cli import numerics_options as options
+
+    parts = ("units", "gemm", "truncate", "reveal", "verify", "sass")
+    return "\n".join(
+        f"### {part}: {section.title[0].lower() + section.title[1:]}\n\n{flag_table(section)}"
+        for part in parts
+        for section in getattr(options, part.upper())
+    )
+
+
+def unit_fields() -> str:
+    """Every field of a unit, from the comments beside them, and what it is where a file leaves it out."""
+    from gemmlab.numerics import Unit
+
+    rows = []
+    for name, _, meaning in commented(Unit):
+        default = next((f.default for f in msgspec.structs.fields(Unit) if f.name == name), None)
+        shown = "" if default is msgspec.NODEFAULT else f"`{str(default).lower() if default is not None else 'none'}`"
+        rows.append([f"`{name}`", shown if shown not in ("``", "`()`") else "empty", meaning.replace("<", "&lt;")])
+    return table(["field", "left out", "meaning"], rows)
+
+
 def chip_flags() -> str:
     """Every flag of `chips`."""
     from gemmlab.cli.chips import FLAGS
@@ -48,7 +74,7 @@ def flag_table(section: Section) -> str:
 
 def record() -> str:
     """Every field of a Record, from the comments beside them."""
-    from gemmlab.record import emulation, sections
+    from gemmlab.record import emulation, numerics, sections
 
     parts = [("The Record itself", sections.Record)]
     named = {
@@ -77,6 +103,18 @@ def record() -> str:
         "measurement": sections.Measurement,
         "verdict": sections.Verdict,
         "verdict.worst": sections.WorstElement,
+        "numerics": numerics.NumericsSection,
+        "numerics.schedule": numerics.NumericsSchedule,
+        "numerics.error": numerics.NumericsError,
+        "numerics.prediction": numerics.NumericsPrediction,
+        "numerics.sweep[]": numerics.NumericsSweepStep,
+        "numerics.evidence[]": numerics.NumericsEvidence,
+        "numerics.ambiguous[]": numerics.NumericsAmbiguity,
+        "numerics.outputs[]": numerics.NumericsOutput,
+        "numerics.first_mismatch": numerics.NumericsMismatch,
+        "numerics.trace, numerics.first_mismatch.trace": numerics.TraceSection,
+        "numerics.trace.steps[]": numerics.TraceStep,
+        "numerics.trace.steps[].terms[]": numerics.TraceTerm,
     }
     text = []
     for title, kind in [*parts, *((f"`{name}`", kind) for name, kind in named.items())]:
@@ -206,6 +244,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "flags of explain": flags,
     "flags of emulate": emulate_flags,
     "flags of chips": chip_flags,
+    "flags of numerics": numerics_flags,
+    "fields of a unit": unit_fields,
     "fields of the Record": record,
     "suites": suites,
     "kernels": kernels,

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
-from gemmlab.experiment import unit_backends
-from gemmlab.experiment.unit_backends import Asked
-from gemmlab.numerics import dots, mma, unit
+from gemmlab.experiment import revealing
+from gemmlab.numerics import dots, reveal, unit
+from gemmlab.numerics.reveal.evidence import Difference
 
 SEVENTEEN = Path(__file__).parents[2] / "examples" / "units" / "seventeen.toml"
 
@@ -38,18 +39,20 @@ def test_a_known_unit_is_recognised(run):
     assert "align_bits 24" in said
 
 
-def test_a_backend_that_errs_is_not_confirmed(run, monkeypatch):
-    def short_of_seven(a, b, c=None):
-        d = mma("volta.mma.float16", a, b, c)
-        return np.where(np.abs(d) > 7, np.nextafter(d, np.float32(0), dtype=np.float32), d)
+def test_what_is_not_confirmed_ends_with_status_1_and_the_first_that_differs(run, monkeypatch):
+    def not_quite(*given, **more):
+        found = reveal("volta.mma.float16", confirm=500)
+        one, nan = 0x3C00, 0x7FFFFFFF
+        wrong = Difference(a=(one, one), b=(one, one), c=0, seen=nan, computed=0x40000000)
+        return msgspec.structs.replace(found, mismatches=3, difference=wrong)
 
-    monkeypatch.setitem(unit_backends.BACKENDS, "numpy", lambda settings: Asked(short_of_seven, "float32"))
-    words = ("numerics", "reveal", "--backend", "numpy", "--format", "float16", "--confirm", "500", "--k", "160")
-    done = run(*words, "--plot", "first.svg")
+    monkeypatch.setattr(revealing, "reveal", not_quite)
+    done = run("numerics", "reveal", "--unit", "volta.mma.float16", "--plot", "first.svg")
     assert done.status == 1
-    assert "Not confirmed" in done.out
-    assert "The first that differs" in done.out
-    assert "term by term" in done.out
+    said = " ".join(done.out.split())
+    for words in ("Not confirmed", "The first that differs", "expected 0x7fffffff = nan", "the unit 0x40000000 = 2"):
+        assert words in said
+    assert "Step 1: 2 products, k 0..1" in said
     assert "<svg" in Path("first.svg").read_text()
 
 
