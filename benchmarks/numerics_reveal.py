@@ -105,10 +105,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--drawn", type=int, default=DRAWN)
     parser.add_argument("--confirm", type=int, default=100_000)
-    parser.add_argument("--only-drawn", action="store_true")
+    parser.add_argument("--only-drawn", action="store_true", help="leave the registered units' part of the record as it is")
     parser.add_argument("--out", type=Path, default=RESULT)
     asked = parser.parse_args()
-    registered = []
+    before = json.loads(asked.out.read_text(encoding="utf-8")) if asked.only_drawn and asked.out.exists() else {}
+    registered = before.get("registered_units", [])
     for name in () if asked.only_drawn else numerics.unit_names():
         unit = numerics.unit(name)
         if not unit.scaled:

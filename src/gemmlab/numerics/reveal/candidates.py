@@ -20,7 +20,7 @@ ALIGN = range(1, 65)
 CUTS = ("rz", "rne", "floor", "rna")
 ROUNDINGS = ("rne", "rz", "floor", "rna")
 JOINED_FURTHER = range(25)  # bits that a sum joined by floors may keep beyond those of its products
-ONE_BY_ONE = 8  # rows that a candidate answers one at a time before it answers all
+ONE_BY_ONE = 24  # rows that a candidate answers one at a time before it answers all
 
 Fields = dict[str, Any]
 
@@ -79,7 +79,7 @@ def aligned(base: Unit, structure: Structure) -> Iterator[Unit]:
     for bits in ALIGN:
         for cut in CUTS:
             yield replaced(base, sum="aligned", align_bits=bits, cut=cut, **fields)
-    if structure.c == "early" and structure.order == "ascending":
+    if structure.c == "early" and structure.order == "ascending" and structure.terms > 1:
         for bits in range(8, 41):
             for cut in ("rz", "floor"):
                 floor: Fields = {"align_bits": bits, "cut": cut, "join_bits": bits + 8}

@@ -10,6 +10,7 @@ from gemmlab import formats
 from gemmlab.numerics.values import read
 
 WIDE = 60  # powers of two from 2^-60 to 2^60 are enough for any unit here, and stay inside float32
+SUBNORMAL_BITS = 3
 
 
 @lru_cache(maxsize=1 << 14)
@@ -51,9 +52,14 @@ class Numbers(NamedTuple):
     subnormals: bool = True  #: False: operands and results stay normal
 
     def lows(self) -> tuple[int, int]:
-        """Exponents of the smallest usable operands."""
+        """Exponents of the smallest usable operands.
+
+        A subnormal counts with the smallest normal exponent, so that an alignment of few bits cuts it even by itself:
+        three bits below are deep enough for float8, which has not many more.
+        """
         a, b = span(self.a_format), span(self.b_format)
-        return (a.low, b.low) if self.subnormals else (a.normal, b.normal)
+        deep = SUBNORMAL_BITS if self.subnormals else 0
+        return max(a.low, a.normal - deep), max(b.low, b.normal - deep)
 
     @property
     def top(self) -> int:
@@ -66,9 +72,14 @@ class Numbers(NamedTuple):
         held = span(self.accumulate)
         return max(sum(self.lows()), held.low if self.subnormals else held.normal, -WIDE)
 
-    def product(self, significand: float, exponent: int) -> tuple[int, int] | None:
-        """Codes of a and b with a * b = significand * 2**exponent, where the formats hold such; a carries the sign."""
-        low, high = self.lows(), (span(self.a_format).high, span(self.b_format).high)
+    def product(self, significand: float, exponent: int, deep: bool = False) -> tuple[int, int] | None:
+        """Codes of a and b with a * b = significand * 2**exponent, where the formats hold such; a carries the sign.
+
+        `deep` takes all subnormals.
+        """
+        a_span, b_span = span(self.a_format), span(self.b_format)
+        low = (a_span.low, b_span.low) if deep else self.lows()
+        high = (a_span.high, b_span.high)
         middle = exponent // 2
         for wanted in (middle, exponent - max(low[0], span(self.a_format).normal), exponent - high[0]):
             y = min(max(wanted, low[1]), high[1])

@@ -123,7 +123,7 @@ def subnormals(numbers: Numbers, hidden: bool) -> list[tuple[str, Row]]:
     a, b, c = span(numbers.a_format), span(numbers.b_format), span(numbers.accumulate)
     held = numbers._replace(subnormals=True)
     if a.low < a.normal:
-        pair = held.product(1.0, a.low) if b.low <= 0 <= b.high else None
+        pair = held.product(1.0, a.low, deep=True) if b.low <= 0 <= b.high else None
         if pair is not None and a.low >= c.low:
             made.append(("operand", Row({0: pair}, 0, f"2^{a.low} (subnormal) * 1")))
     if not hidden and c.low < c.normal:
@@ -181,7 +181,7 @@ def specials(numbers: Numbers, k: int, hidden: bool) -> list[tuple[str, Row]]:
             if zeros:
                 made.append(("negative subnormal addend, products -0", Row(zeros, flushed, "the same, products -0")))
     if span(numbers.a_format).low < span(numbers.a_format).normal and zeros and not hidden:
-        tiny = numbers._replace(subnormals=True).product(-1.0, span(numbers.a_format).low)
+        tiny = numbers._replace(subnormals=True).product(-1.0, span(numbers.a_format).low, deep=True)
         if tiny is not None:
             made.append(("negative subnormal products", Row(dict.fromkeys(range(k), tiny), top, "-subnormal, C = -0")))
     return made
@@ -193,7 +193,7 @@ def tiny(numbers: Numbers, hidden: bool) -> list[Probe]:
     held = numbers._replace(subnormals=True)
     low = sum((span(numbers.a_format).low, span(numbers.b_format).low))
     for exponent in range(0, max(low, -320), -2):
-        pair = held.product(1.75, exponent)
+        pair = held.product(1.75, exponent, deep=True)
         if pair is not None:
             made.append(Probe(Row({0: pair}, 0, f"1.75*2^{exponent} alone"), -exponent))
     if not hidden:

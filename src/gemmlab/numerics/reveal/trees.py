@@ -105,7 +105,7 @@ def grown(leaves: list[int], lost: Places) -> Tree:
             below = [leaf for leaf in rest if leaf == one or lost[one, leaf] < level]
             rest = [leaf for leaf in rest if leaf not in below]
             # Terms that lose nothing between them were added at once and exactly, with whatever else is there.
-            exact = len(below) > 1 and not lost[np.ix_(below, below)].any()
+            exact = len(below) > 2 and not lost[np.ix_(below, below)].any()
             children += below if exact else [grown(below, lost)]
         made = children
     return made

@@ -1,0 +1,144 @@
+"""Units recovered from behaviour alone: known kinds, hypothetical ones, wrapped callables, and what is no known unit."""
+
+import importlib.util
+from pathlib import Path
+
+import ml_dtypes
+import msgspec
+import numpy as np
+import pytest
+
+from gemmlab import numerics
+from gemmlab.numerics.reveal.evidence import fields
+from gemmlab.record import GemmlabError
+
+BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "numerics_reveal.py"
+spec = importlib.util.spec_from_file_location("numerics_reveal", BENCHMARK)
+benchmark = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(benchmark)
+
+KINDS = [
+    "volta.mma.float16",  # no bit below float32's last
+    "ampere.mma.tfloat32",
+    "hopper.mma.float16",
+    "hopper.mma.float16.float16",  # a float16 accumulator
+    "hopper.wgmma.float8_e4m3fn",  # e8m13
+    "hopper.mma.float8_e4m3fn",  # in quads, C late
+    "blackwell.tcgen05.float8_e5m2",
+    "cdna2.mfma.float16",  # pairs of rounded sums, no subnormals
+    "cdna3.mfma.float16",  # cut by floor
+    "amx.tdp.bfloat16",  # even and odd k apart
+    "hopper.mma.int8",
+]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_recovers_each_kind_of_registered_unit(name):
+    row = benchmark.compared(numerics.unit(name), None, 20_000)
+    assert row["wrong"] == {}
+    assert row["mismatches"] == 0
+    assert row["vectors"] >= 20_000
+
+
+@pytest.mark.parametrize("number", range(200, 216))
+def test_recovers_hypothetical_units(number):
+    row = benchmark.compared(*benchmark.drawn(number), 8_000)
+    assert row["wrong"] == {}
+    assert row["mismatches"] == 0
+    assert all(row["open"].values())
+
+
+def test_drawn_units_cover_the_ranges():
+    units = [benchmark.drawn(number)[0] for number in range(200)]
+    assert {unit.width for unit in units} == set(range(8, 31))
+    assert {unit.align_bits for unit in units} >= {8, 36}
+    assert min(unit.terms for unit in units) == 1
+    assert max(unit.terms for unit in units) == 64
+    assert {(unit.cut, unit.rounding, unit.c) for unit in units} == {
+        (cut, rounding, c) for cut in ("rz", "rne", "floor") for rounding in ("rz", "rne", "floor") for c in ("early", "late")
+    }
+
+
+def test_the_revealed_unit_is_executable_and_named_fields_are_its_own():
+    found = numerics.reveal("hopper.wgmma.float8_e4m3fn", confirm=4_096)
+    rng = np.random.default_rng(3)
+    a = rng.normal(size=(8, 96)).astype(ml_dtypes.float8_e4m3fn)
+    b = rng.normal(size=(96, 8)).astype(ml_dtypes.float8_e4m3fn)
+    c = rng.normal(size=(8, 8)).astype(np.float32)
+    same = numerics.mma(found.unit, a, b, c) == numerics.mma("hopper.wgmma.float8_e4m3fn", a, b, c)
+    assert same.all()
+    assert found.unit.width_bits == 22
+    assert set(found.ambiguous) <= set(fields(found.unit))
+    assert found.tree == "((c 0..31) 32..63)"
+    for field in ("storage", "structure", "alignment", "sums"):
+        assert field in {each.probe for each in found.evidence}
+    assert "align_bits" in found.table()
+
+
+def test_a_plain_callable_is_read_from_diagonals():
+    def unit(a, b, c):
+        assert a.dtype == ml_dtypes.float8_e5m2
+        assert c.dtype == np.float32
+        return numerics.mma("ada.mma.float8_e5m2", a, b, c)
+
+    found = numerics.reveal(unit, "float8_e5m2", confirm=4_096, k=64)
+    assert found.explained
+    assert (found.unit.terms, found.unit.align_bits, found.unit.width) == (16, 13, 13)
+    assert not found.hidden
+
+
+def test_a_unit_whose_c_is_hidden_is_loaded_by_its_first_products():
+    found = numerics.reveal(lambda a, b: numerics.mma("ampere.mma.float16", a, b), "float16", confirm=4_096)
+    assert found.hidden
+    assert found.explained
+    unit = found.unit
+    assert (unit.terms, unit.align_bits, unit.width, unit.rounding) == (8, 24, 23, "rz")
+
+
+def test_what_is_no_known_unit_shows_the_first_vector_that_differs():
+    def crooked(a, b, c):
+        d = numerics.mma("ampere.mma.bfloat16", a, b, c)
+        large = np.abs(d) > 1e3
+        return np.where(large, np.nextafter(d, np.float32(0)), d)
+
+    found = numerics.reveal(crooked, "bfloat16", confirm=10_000, k=32)
+    assert not found.explained
+    assert 0 < found.mismatches < found.confirmed
+    assert found.difference.seen != found.difference.computed
+    assert found.difference.trace(found.unit, "bfloat16", "bfloat16")
+    assert "first difference" in found.table()
+
+
+def test_range_too_small_is_told_with_its_reason():
+    deep = msgspec.structs.replace(
+        numerics.unit("hopper.wgmma.float8_e4m3fn"), name="deep", align_bits=36, width=23, c="late", instruction_k=64
+    )
+    found = numerics.reveal(deep, confirm=8_000)
+    assert found.explained
+    assert "sum" in found.ambiguous
+    assert "2^-18..2^17.6" in found.ambiguous["sum"].reason
+
+
+def test_answers_of_another_kind_are_refused():
+    with pytest.raises(GemmlabError, match="returned float64"):
+        numerics.reveal(lambda a, b, c: np.zeros(c.shape), "float16")
+    with pytest.raises(GemmlabError, match="returned shape"):
+        numerics.reveal(lambda a, b, c: np.zeros((1, 1), np.float32), "float16")
+    with pytest.raises(GemmlabError, match="block scales"):
+        numerics.reveal("blackwell.tcgen05.mxfp8_e4m3fn")
+    with pytest.raises(GemmlabError, match="no operand format"):
+        numerics.reveal(lambda a, b, c: c)
+
+
+def test_scales_fixed_to_one_are_a_unit_like_any_other():
+    name = "blackwell.tcgen05.mxfp8_e4m3fn"
+    block = numerics.unit(name).scale_block
+
+    def unit(a, b, c):
+        k = -(-a.shape[1] // block)
+        ones = [np.ones(shape, ml_dtypes.float8_e8m0fnu) for shape in ((a.shape[0], k), (k, b.shape[1]))]
+        return numerics.mma(name, a, b, c, a_scales=ones[0], b_scales=ones[1])
+
+    found = numerics.reveal(unit, "float8_e4m3fn", confirm=4_096, k=64)
+    assert found.explained
+    assert (found.unit.terms, found.unit.align_bits, found.unit.c) == (32, 25, "early")
