@@ -23,6 +23,7 @@ from pathlib import Path
 
 from emulated import EMULATED
 from measured import RESULTS
+from numeric import NUMERIC
 from tables import TABLES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -76,7 +77,7 @@ def made(how: str) -> str:
     if how.startswith("file "):
         name = how.removeprefix("file ")
         return f"```{Path(name).suffix[1:]}\n{(ROOT / name).read_text(encoding='utf-8')}```\n"
-    return (RESULTS | EMULATED | TABLES)[how]()
+    return (RESULTS | EMULATED | NUMERIC | TABLES)[how]()
 
 
 def updated(page: Path) -> str:
