@@ -49,7 +49,7 @@ def best(run) -> float:
 
 
 def drawn(unit, shape, specials: float = 0.0, infinite_rows: bool = False):
-    """Operands and C of shape (m, n, k), a share of the elements special: NaN, infinities and subnormals in equal parts."""
+    """Operands and C of shape (m, n, k), a share of the elements special: NaN, Inf, subnormals."""
     from gemmlab import formats
     from gemmlab.formats.array import code_type
     from gemmlab.numerics.operands import Operand

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gemmlab import formats
 from gemmlab.numerics.fast import packing, vectors
 from gemmlab.numerics.fast.floats import RNE, RZ
 from gemmlab.numerics.fast.machine import machine
@@ -23,8 +24,9 @@ COLUMNS = {8: vectors.columns8, 16: vectors.columns16}
 class Found(NamedTuple):
     """What the vector kernel gave."""
 
-    codes: npt.NDArray[np.int64]  #: (m, n)
+    codes: Codes  #: (m, n)
     bad: npt.NDArray[np.bool_]  #: (m, n): where they are not to be believed
+    wrong: int  #: how many those are
 
 
 def takes(unit: Unit, plan: Plan) -> bool:
@@ -78,7 +80,7 @@ def multiplied(
     deep = lanes if paired else tall
     run, bad = np.zeros((wide, deep, lanes), np.float32), np.zeros((wide, deep, lanes), np.int32)
     kind = np.dtype(unit.accumulate)
-    start = c.view(kind).astype(np.float32)
+    start = c.view(kind).astype(np.float32, copy=False)
     block, place = np.divmod(np.arange(rows), lanes)
     if paired:
         run[block, place, place] = start[:, 0]
@@ -100,14 +102,15 @@ def multiplied(
                 0, 1, 0, lanes, lanes, e[n * of_a // 2 :], v[n * of_a :], f[n * of_b // 2 :], w[n * of_b :],
                 r[n * of_d :], x[n * of_d :], numbers,
             )  # fmt: skip
-        d, wrong = run[block, place, place][:, None], bad[block, place, place][:, None] != 0
+        run, bad = run[block, place, place][None, :, None], bad[block, place, place][None, :, None]
     else:
         spread(task, tall // step, wide, threads)
-        d, wrong = np.empty((rows, across), np.float32), np.empty((rows, across), np.bool_)
-        packing.gathered(run, bad, d, wrong)
-    codes = d.astype(kind).view(c.dtype).astype(np.int64)
-    codes[np.isnan(d)] = plan.to.nan_code
-    return Found(codes, wrong)
+    d, wrong = np.empty(c.shape, np.float32), np.empty(c.shape, np.bool_)
+    nan, count = packing.gathered(run, bad, d, wrong)
+    codes = d.astype(kind, copy=False).view(c.dtype)
+    if nan:
+        codes[np.isnan(d)] = unit.nan_code
+    return Found(codes, wrong, count)
 
 
 def numbers_of(unit: Unit, plan: Plan, inner: int, terms: int) -> tuple[int, ...]:
@@ -135,7 +138,7 @@ def floats_of(a: Parts, b: Parts, plan: Plan) -> tuple[tuple[Any, int], tuple[An
     Where the other operand's largest exponent is too small for an element to leave anything in a sum that the kernel
     answers for, the element is taken as zero, which spares subnormal products. None where float32 lacks a value.
     """
-    tops = [packing.largest(side.at, side.exponents) for side in (a, b)]
+    tops = [top_of(side) for side in (a, b)]
     found = []
     for side, own, other in ((a, plan.fractions[0], tops[1]), (b, plan.fractions[1], tops[0])):
         floor = max(vectors.LOWEST - plan.walk.align_bits - 2 - other, NOTHING)
@@ -144,3 +147,10 @@ def floats_of(a: Parts, b: Parts, plan: Plan) -> tuple[tuple[Any, int], tuple[An
             return None
         found.append((values, floor))
     return found[0], found[1]
+
+
+def top_of(side: Parts) -> int:
+    """An exponent that no element's exceeds: of the narrow formats their own largest, else that of the matrix."""
+    if side.key is not None and side.key[0].exponent_bits < formats.get("bfloat16").exponent_bits:
+        return formats.get(side.key[2]).bias if side.key[2] else side.key[0].bias + 1
+    return int(packing.largest(side.at, side.exponents))

@@ -104,16 +104,25 @@ def vector_blocks(index: Ints, exponents: Ints, values: Ints, order: Ints, floor
 def spread_out(c: Ints, run: Ints) -> None:
     """C (m, n) into blocks run (blocks, rows, lanes) of its columns."""
     lanes = run.shape[2]
-    for i in range(c.shape[0]):
-        for j in range(c.shape[1]):
-            run[j // lanes, i, j % lanes] = c[i, j]
+    for block in range(run.shape[0]):
+        wide = min(lanes, c.shape[1] - block * lanes)
+        for i in range(c.shape[0]):
+            for t in range(wide):
+                run[block, i, t] = c[i, block * lanes + t]
 
 
 @compiled
-def gathered(run: Ints, bad: Ints, d: Ints, wrong: Ints) -> None:
-    """The reverse: d (m, n) out of blocks run, and wrong (m, n) where bad is not 0."""
+def gathered(run: Ints, bad: Ints, d: Ints, wrong: Ints) -> tuple[bool, int]:
+    """The reverse: d (m, n) out of blocks run, wrong (m, n) where bad is not 0; returns (any NaN, count of wrong)."""
     lanes = run.shape[2]
-    for i in range(d.shape[0]):
-        for j in range(d.shape[1]):
-            d[i, j] = run[j // lanes, i, j % lanes]
-            wrong[i, j] = bad[j // lanes, i, j % lanes] != 0
+    nan, count = False, 0
+    for block in range(run.shape[0]):
+        wide = min(lanes, d.shape[1] - block * lanes)
+        for i in range(d.shape[0]):
+            for t in range(wide):
+                value = run[block, i, t]
+                d[i, block * lanes + t] = value
+                nan |= value != value  # noqa: PLR0124 - what a NaN is
+                wrong[i, block * lanes + t] = bad[block, i, t] != 0
+                count += bad[block, i, t] != 0
+    return nan, count

@@ -88,21 +88,22 @@ def multiplied(
     else:
         spread(task, rows, wide, threads)
         d = np.ascontiguousarray(run.reshape(rows, -1)[:, :across])
-    return with_specials(plan.to, a, b, c, d, slow, paired=paired)
+    return with_specials(plan.to, a, b, c, d.astype(c.dtype), slow, paired=paired)
 
 
 def with_specials(
-    to: Any, a: Parts, b: Parts, c: Codes, d: npt.NDArray[np.int64], slow: Slow, wrong: Any = None, paired: bool = False
+    to: Any, a: Parts, b: Parts, c: Codes, d: Codes, slow: Slow, wrong: Any = None, paired: bool = False
 ) -> Codes:
-    """The codes `d` with NaN and infinities of the operands in them, in C's type; `slow` mends those that are wrong."""
-    masks = specials.masks(a, b)
-    todo = np.zeros(d.shape, np.uint8) if wrong is None else wrong.astype(np.uint8)
-    if masks is not None:
-        specials.settle(*masks, c.astype(np.int64), d, todo, paired, to)
+    """The codes `d` with NaN and infinities of the operands in them; `slow` mends those that are wrong."""
+    sides = specials.found(a, b)
+    todo = np.zeros(d.shape, np.uint8) if wrong is None else wrong.view(np.uint8)
+    if sides is not None:
+        reach = specials.reach_of(a, b, sides, d.shape, paired)
+        specials.settle(sides[0].nan, sides[1].nan, reach, c, d, todo, paired, to)
     if todo.any():
         i, j = np.nonzero(todo)
-        d[i, j] = slow(i, i if paired else j).astype(np.int64)
-    return d.astype(c.dtype)
+        d[i, j] = slow(i, i if paired else j)
+    return d
 
 
 def in_vectors(
@@ -113,6 +114,7 @@ def in_vectors(
     from gemmlab.numerics.fast import lanes as vectored
 
     found = vectored.multiplied(unit, plan, a, b, c, threads, lanes, paired)
-    if found is None or np.count_nonzero(found.bad) > c.size // 64 + 8:
+    if found is None or found.wrong > c.size // 64 + 8:
         return multiplied(unit, plan, a, b, c, threads, slow, paired)
-    return with_specials(plan.to, a, b, c, found.codes, slow, found.bad, paired)
+    wrong = found.bad if found.wrong else None
+    return with_specials(plan.to, a, b, c, found.codes, slow, wrong, paired)

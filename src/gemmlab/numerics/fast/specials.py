@@ -1,4 +1,4 @@
-"""NaN and infinities, apart from the finite sums: which outputs they reach, by words of 64 k at a time.
+"""NaN and infinities, apart from the finite sums: which outputs they reach.
 
 NaN and infinities absorb: a chain that met one never comes back to finite values. So the classes of a whole chain's
 products, taken together, say what its output is, but for one case: an infinity among the products and another that
@@ -14,100 +14,150 @@ import numpy.typing as npt
 
 from gemmlab.numerics.fast.floats import Target, magnitude_of
 from gemmlab.numerics.fast.jit import compiled
-from gemmlab.numerics.fast.split import INF, NAN, Parts
+from gemmlab.numerics.fast.split import INF, NAN, NEGATIVE, ZERO, Bare, Parts
 
 Words = npt.NDArray[np.uint64]
 
 
-class Marks(NamedTuple):
-    """Where one operand has special values, by its rows if it is A, by its columns if it is B."""
-
-    nan: npt.NDArray[np.bool_]  #: (count,): whether there is a NaN
-    bits: Words  #: (3, words of 64 k, count): infinities, zeros and signs; no words where nobody has an infinity
+LOST, UP, DOWN = 1, 2, 4  # of an output's products: 0 * Inf, +Inf and -Inf
 
 
-def masks(a: Parts, b: Parts) -> tuple[Marks, Marks] | None:
-    """Where A's rows and B's columns have special values; None where all elements are finite."""
-    sides = a.at, b.at.T
-    seen = [classes_in(index, side.classes) for index, side in zip(sides, (a, b), strict=True)]
-    if not (seen[0] | seen[1]) & (NAN | INF):
-        return None
-    words = -(-a.at.shape[1] // 64) if (seen[0] | seen[1]) & INF else 0
-    made = []
-    for index, side in zip(sides, (a, b), strict=True):
-        marks = Marks(np.zeros(len(index), np.bool_), np.zeros((3, words, len(index)), np.uint64))
-        mark(index, side.classes, *marks)
-        made.append(marks)
-    return made[0], made[1]
+class Side(NamedTuple):
+    """Special values of one operand."""
+
+    nan: npt.NDArray[np.bool_]  #: by rows of A, by columns of B: whether there is a NaN
+    infinities: npt.NDArray[np.int64]  #: (count, 2): their indices in the matrix
 
 
-@compiled
-def classes_in(index: Any, classes: npt.NDArray[np.uint8]) -> int:
-    """All classes that elements have, together."""
-    found = np.uint8(0)
-    for i in range(index.shape[0]):
-        for k in range(index.shape[1]):
-            found |= classes[index[i, k]]
-    return np.int64(found)
+def found(a: Parts, b: Parts) -> tuple[Side, Side] | None:
+    """The special values of A and B; None where all elements are finite."""
+    sides = []
+    for along, side in ((0, a), (1, b)):
+        nan = np.zeros(side.at.shape[along], np.bool_)
+        sides.append(Side(nan, listed(side.at, side.classes, along, nan)))
+    if any(side.nan.any() or len(side.infinities) for side in sides):
+        return sides[0], sides[1]
+    return None
 
 
 @compiled
-def mark(index: Any, classes: npt.NDArray[np.uint8], nan: Any, bits: Words) -> None:
-    """Fill in the fields of Marks from an index (count, k)."""
-    for i in range(index.shape[0]):
-        found = np.uint8(0)
-        for k in range(index.shape[1]):
-            found |= classes[index[i, k]]
-        nan[i] = found & NAN != 0
-        for w in range(bits.shape[1]):
-            infinite = zero = negative = np.uint64(0)
-            for k in range(64 * w, min(64 * w + 64, index.shape[1])):
-                own = np.uint64(classes[index[i, k]])
-                at = np.uint64(k - 64 * w)
-                infinite |= (own >> np.uint64(1) & np.uint64(1)) << at
-                zero |= (own >> np.uint64(2) & np.uint64(1)) << at
-                negative |= (own >> np.uint64(3)) << at
-            bits[0, w, i], bits[1, w, i], bits[2, w, i] = infinite, zero, negative
+def listed(at: Any, classes: npt.NDArray[np.uint8], along: int, nan: Any) -> npt.NDArray[np.int64]:
+    """The indices of a matrix' infinities; `nan`, by its index `along`, is filled in."""
+    count = 0
+    for i in range(at.shape[0]):
+        kinds = np.uint8(0)
+        for k in range(at.shape[1]):
+            kinds |= classes[at[i, k]]
+        if kinds & (NAN | INF):
+            for k in range(at.shape[1]):
+                kind = classes[at[i, k]]
+                count += 1 if kind & INF else 0
+                if kind & NAN:
+                    nan[i if along == 0 else k] = True
+    places = np.empty((count, 2), np.int64)
+    if count:
+        count = 0
+        for i in range(at.shape[0]):
+            for k in range(at.shape[1]):
+                if classes[at[i, k]] & INF:
+                    places[count, 0], places[count, 1] = i, k
+                    count += 1
+    return places
 
 
 @compiled
-def settle(a: Marks, b: Marks, c: Any, d: Any, todo: Any, paired: bool, to: Target) -> None:
-    """Write the NaN and infinities of products into d (m, n); `todo` (m, n) marks what is left to a slow walk.
+def reached(a: Bare, b: Bare, a_places: Any, b_places: Any, reach: npt.NDArray[np.uint8]) -> None:
+    """Note in reach (m, n) what the products of each infinity make: LOST, UP and DOWN."""
+    for n in range(len(a_places)):
+        i, k = a_places[n]
+        own = a.classes[a.at[i, k]] >> 3
+        for j in range(reach.shape[1]):
+            other = b.classes[b.at[k, j]]
+            reach[i, j] |= (other >> 2 & 1) | (UP << ((other >> 3) ^ own))
+    for i in range(reach.shape[0] if len(b_places) else 0):
+        for n in range(len(b_places)):
+            k, j = b_places[n]
+            own, other = b.classes[b.at[k, j]] >> 3, a.classes[a.at[i, k]]
+            reach[i, j] |= (other >> 2 & 1) | (UP << ((other >> 3) ^ own))
 
-    `c` and `d` (m, n) are codes before and after the chain whose special elements counted as zeros. With `paired` row i
-    of A meets column i of B alone, and n is 1.
-    """
-    across = d.shape[1]
+
+@compiled
+def reached_by_words(a: Words, b: Words, reach: npt.NDArray[np.uint8]) -> None:
+    """The same where infinities are many: bits (3, words of 64 k, m or n) of infinities, zeros, signs."""
+    across = reach.shape[1]
     lost, up, down = np.empty(across, np.uint64), np.empty(across, np.uint64), np.empty(across, np.uint64)
-    for i in range(d.shape[0]):
-        first = i if paired else 0
+    for i in range(reach.shape[0]):
         lost[:] = 0
         up[:] = 0
         down[:] = 0
-        for w in range(a.bits.shape[1]):
-            x, y, z = a.bits[0, w, i], a.bits[1, w, i], a.bits[2, w, i]
+        for w in range(a.shape[1]):
+            x, y, z = a[0, w, i], a[1, w, i], a[2, w, i]
             for j in range(across):
-                infinite = x | b.bits[0, w, first + j]
-                negative = z ^ b.bits[2, w, first + j]
-                lost[j] |= infinite & (y | b.bits[1, w, first + j])
+                infinite = x | b[0, w, j]
+                negative = z ^ b[2, w, j]
+                lost[j] |= infinite & (y | b[1, w, j])
                 up[j] |= infinite & ~negative
                 down[j] |= infinite & negative
         for j in range(across):
-            nan = a.nan[i] or b.nan[first + j]
-            if not nan and up[j] | down[j] == 0:
+            reach[i, j] = (LOST if lost[j] else 0) | (UP if up[j] else 0) | (DOWN if down[j] else 0)
+
+
+@compiled
+def reached_in_pairs(a: Bare, b: Bare, reach: npt.NDArray[np.uint8]) -> None:
+    """The same where row i of A meets column i of B alone; reach (count, 1)."""
+    for i in range(reach.shape[0]):
+        for k in range(a.at.shape[1]):
+            own, other = a.classes[a.at[i, k]], b.classes[b.at[k, i]]
+            if (own | other) & INF:
+                reach[i, 0] |= ((own | other) >> 2 & 1) | (UP << ((own >> 3) ^ (other >> 3)))
+
+
+def words(side: Parts, along: int) -> Words:
+    """Bits (3, words of 64 k, count) of a matrix' infinities, zeros and signs; k is its index `along`."""
+    classes = np.take(side.classes, side.at if along == 0 else side.at.T)
+    classes = np.pad(classes, ((0, -classes.shape[0] % 64), (0, 0)))
+    rows = [np.packbits(classes & one != 0, axis=0, bitorder="little") for one in (INF, ZERO, NEGATIVE)]
+    turned = np.ascontiguousarray(np.stack(rows).transpose(0, 2, 1)).view(np.uint64)
+    return np.ascontiguousarray(turned.transpose(0, 2, 1))
+
+
+def reach_of(a: Parts, b: Parts, sides: tuple[Side, Side], shape: tuple[int, int], paired: bool) -> Any:
+    """What infinite products make of every output, in the cheaper of two ways."""
+    reach = np.zeros(shape, np.uint8)
+    infinities = [len(side.infinities) for side in sides]
+    if not any(infinities):
+        return reach
+    inner = a.at.shape[1]
+    if paired:
+        reached_in_pairs(a.bare, b.bare, reach)
+    elif infinities[0] * shape[1] + infinities[1] * shape[0] < shape[0] * shape[1] * inner // 64:
+        reached(a.bare, b.bare, sides[0].infinities, sides[1].infinities, reach)
+    else:
+        reached_by_words(words(a, 1), words(b, 0), reach)
+    return reach
+
+
+@compiled
+def settle(
+    a_nan: Any, b_nan: Any, reach: npt.NDArray[np.uint8], c: Any, d: Any, todo: Any, paired: bool, to: Target
+) -> None:
+    """Write the NaN and infinities of products into d (m, n); `todo` (m, n) marks what is left to a slow walk.
+
+    `c` and `d` (m, n) are codes before and after the chain whose special elements counted as zeros.
+    """
+    for i in range(d.shape[0]):
+        for j in range(d.shape[1]):
+            seen = reach[i, j]
+            nan = a_nan[i] or b_nan[i if paired else j]
+            if not nan and seen == 0:
                 continue
-            before = c[i, j]
-            found = magnitude_of(before, to)
-            code = to.infinity | (to.sign if down[j] else 0)
-            if (
-                nan
-                or lost[j]
-                or (up[j] and down[j])
-                or found > to.infinity
-                or (found == to.infinity and before != code)
-            ):
+            before = np.int64(c[i, j])
+            kind = magnitude_of(before, to)
+            code = to.infinity | (to.sign if seen & DOWN else 0)
+            nan = nan or seen & LOST != 0 or seen & (UP | DOWN) == UP | DOWN
+            if nan or kind > to.infinity or (kind == to.infinity and before != code):
                 d[i, j] = to.nan_code
-            elif magnitude_of(d[i, j], to) >= to.infinity and d[i, j] != code:
+            elif magnitude_of(np.int64(d[i, j]), to) >= to.infinity and np.int64(d[i, j]) != code:
                 todo[i, j] = 1
             else:
                 d[i, j] = code
