@@ -163,6 +163,11 @@ def test_tfloat32_rounds_away_as_pytorch_53635_met_it(run):
             "d.npy",
         )
         found[rounding] = float(np.load("d.npy")[0, 0])
+        run(
+            "numerics", "gemm", "a.npy", "b.npy", "--unit", "ampere.mma.tfloat32", "--tfloat32", rounding,
+            "--in-accumulator", "--out", "d.npy",
+        )  # fmt: skip
+        assert float(np.load("d.npy")[0, 0]) == found[rounding]
     assert found == {"rz": 1024, "rna": 1025, "rne": 1024}
 
 
@@ -219,7 +224,21 @@ def test_pages_and_pictures_are_written_whole(run):
         assert said in page
 
 
+def test_nan_and_infinity_in_files(run):
+    a = np.ones((2, 20), np.float16)
+    a[0, 3], a[1, 5] = np.nan, np.inf
+    np.save("a.npy", a)
+    np.save("b.npy", np.ones((20, 1), np.float16))
+    done = run("numerics", "gemm", "a.npy", "b.npy", "--unit", "hopper.mma.float16", "--out", "d.npy", "--json")
+    assert np.isnan(np.load("d.npy")[0, 0])
+    assert np.load("d.npy")[1, 0] == np.inf
+    told = done.records[0].numerics.error
+    assert (told.not_finite, told.relative_frobenius, told.correctly_rounded) == (2, None, 2)
+
+
 BAD = {
+    "no c": (["f.npy", "g.npy", "--unit", "ampere.mma.float16", "--c", "v.npy", "--round"], "C has shape (70,)"),
+    "empty": (["e.npy", "g.npy", "--unit", "ampere.mma.float16"], "nothing to multiply"),
     "nothing": ([], "no operands are named"),
     "one file": (["a.npy", "--unit", FP8], "1 operands are named"),
     "no unit": (["a.npy", "b.npy"], "there is no --unit"),
@@ -274,6 +293,7 @@ def test_bad_input_is_said_and_nothing_is_written(run, operands, name, tmp_path)
     given[1, 2] = 1000.3
     np.save("f.npy", given)
     np.save("g.npy", np.zeros((70, 3), np.float32))
+    np.save("e.npy", np.zeros((0, 70), np.float32))
     (tmp_path / "text.npy").write_text("text")
     (tmp_path / "text.toml").write_text("terms = 3\n")
     before = sorted(tmp_path.iterdir())

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from gemmlab import formats
 from gemmlab.formats import encode_array
 from gemmlab.numerics import multiply
-from gemmlab.numerics.operands import Operand, operand
+from gemmlab.numerics.operands import Operand, operand, typed
 from gemmlab.numerics.schedule import Schedule
 from gemmlab.numerics.trace import trace_dot, trace_output
 from gemmlab.numerics.unit import Unit
@@ -91,7 +91,7 @@ def multiplied(
     if place is not None and not (0 <= place[0] < shape[0] and 0 <= place[1] < shape[1]):
         raise GemmlabError(f"D has {shape[0]} x {shape[1]} outputs, none at {place[0]},{place[1]}", "counted from 0,0")
     foreseen = prediction(asked, tolerance) if predict else None
-    d, taken = timed(asked)
+    d, taken = timed(asked, read)
     explained = None if place is None else trace(asked, read, place)
     section = NumericsSection(
         unit=asked.unit.name,
@@ -106,12 +106,12 @@ def multiplied(
     return Record(problem=problem(asked, read, (*shape, k)).section(), numerics=section), d
 
 
-def timed(asked: Multiplication) -> tuple[npt.NDArray[Any], float]:
+def timed(asked: Multiplication, read: Read) -> tuple[npt.NDArray[Any], float]:
     """D, and the seconds that it took; a short run is done twice, since the first one compiles."""
     taken = math.inf
     for _ in range(2):
         start = time.perf_counter()
-        d = run(asked)
+        d = run(asked, read)
         taken = min(taken, time.perf_counter() - start)
         if taken > AGAIN_S:
             break
@@ -128,21 +128,20 @@ def operands(asked: Multiplication) -> Read:
     return Read(a, b, scales, operand(asked.c, name, "C"))
 
 
-def run(asked: Multiplication) -> npt.NDArray[Any]:
+def run(asked: Multiplication, read: Read) -> npt.NDArray[Any]:
     """D."""
     given = {
-        "a_format": asked.a_format,
-        "b_format": asked.b_format,
+        "a_format": read.a.format,
+        "b_format": read.b.format,
         "a_scales": asked.a_scales,
         "b_scales": asked.b_scales,
         "threads": asked.threads,
     }
+    a, b = typed(read.a.codes, read.a.format), typed(read.b.codes, read.b.format)
     if asked.in_accumulator:
-        unit = asked.schedule.on(asked.unit)
-        # Converted here: a single instruction takes tfloat32 as it stands.
-        return multiply.mma(unit, asked.a, asked.b, asked.c, **given)
+        return multiply.mma(asked.schedule.on(asked.unit), a, b, asked.c, **given)
     return multiply.gemm(
-        asked.a, asked.b, asked.c, unit=asked.unit, schedule=asked.schedule, alpha=asked.alpha, beta=asked.beta,
+        a, b, asked.c, unit=asked.unit, schedule=asked.schedule, alpha=asked.alpha, beta=asked.beta,
         c_format=asked.c_format, d_format=asked.d_format, **given,
     )  # fmt: skip
 
