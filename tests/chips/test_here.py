@@ -1,5 +1,6 @@
 """This machine: what its system says, what is measured, and GPUs from a driver's answers."""
 
+import os
 import shutil
 import struct
 import subprocess
@@ -279,3 +280,14 @@ def test_an_apple_processor_brings_its_gpu(monkeypatch):
     monkeypatch.setattr(local.sys, "platform", "darwin")
     assert local.apple("Apple M1") == [get("m1")]
     assert local.apple("Apple M9 Ultra") == []
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system has no affinities")
+def test_threads_are_those_that_the_process_may_run_on():
+    own = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(own)})
+        assert machine.usable_threads() == 1
+    finally:
+        os.sched_setaffinity(0, own)
+    assert machine.usable_threads() == len(own)

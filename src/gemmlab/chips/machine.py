@@ -35,6 +35,13 @@ def read(path: str) -> str:
         return ""
 
 
+def usable_threads() -> int:
+    """Threads of the CPU that this process may run on: a container or `taskset` can leave it fewer than there are."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def describe(root: str = "/") -> Machine:
     """The machine at hand; on Linux from /proc and /sys under `root`."""
     if root == "/" and not sys.platform.startswith("linux"):

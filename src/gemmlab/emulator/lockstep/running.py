@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gemmlab.chips.machine import usable_threads
 from gemmlab.emulator import program as p
 from gemmlab.emulator.compiled import compiled, lightly
 from gemmlab.emulator.launch import Launch
@@ -60,7 +60,7 @@ def run(
         ready()
         function = called(compiled(made.text, program.name).run_blocks)
     layout = made.layout
-    workers = 1 if alone(program, layout) else max(1, threads or os.cpu_count() or 1)
+    workers = 1 if alone(program, layout) else max(1, threads or usable_threads())
     before = saved(program, launch) if values else []
     found = Run(program, launch, made, function, blocks, step_limit).on(workers, outputs)
     if found.crossed:  # blocks of different workers met: one worker tells which, and in which order

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
+from gemmlab.chips.machine import usable_threads
 from gemmlab.units import ceil_div
 
 
 def spread(task: Callable[[int, int, int, int], None], rows: int, wide: int, threads: int | None) -> None:
     """Run `task` on rectangles of rows and blocks of columns that cover all, on so many threads; None: all cores."""
-    workers = threads or os.cpu_count() or 1
+    workers = threads or usable_threads()
     if workers == 1 or rows * wide < 8:
         return task(0, rows, 0, wide)
     from concurrent.futures import ThreadPoolExecutor
