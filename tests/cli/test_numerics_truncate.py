@@ -56,6 +56,20 @@ def test_answers_that_float64_contradicts_are_no_answer(run, monkeypatch):
     assert (told.plateau, told.width_bits, told.kind) == (None, None, "measured")
 
 
+def test_a_library_is_named_by_its_kernel(run, monkeypatch):
+    class Library:
+        kernel, opcode = "gemm_64x64", "unknown"
+
+        def __call__(self, a, b):
+            return np.matmul(a, b, dtype=np.float32)
+
+    monkeypatch.setitem(unit_backends.BACKENDS, "numpy", lambda settings: Asked(Library(), "float32"))
+    done = run("numerics", "truncate", "--backend", "numpy", "--format", "float16")
+    assert done.status == 0
+    assert "kernel gemm_64x64; its instruction is unknown" in " ".join(done.out.split())
+    assert "measured" in done.out
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from gemmlab.experiment.unit_backends import Settings, backend, compiled_by
+from gemmlab.experiment.unit_backends import Settings, backend, compiled_by, unread
 from gemmlab.numerics.reveal import Revealed, reveal
 from gemmlab.numerics.reveal.evidence import fields, shown
 from gemmlab.numerics.trace import hexadecimal, text_of, trace_dot
@@ -47,12 +47,14 @@ def revealed(
     found = reveal(
         asked.call, settings.a_format, settings.b_format, accumulate=asked.accumulate, k=k, seed=seed, confirm=confirm
     )
-    return record(found, backend_name, "measured", compiled_by(asked.call)), found.unit
+    told = record(found, backend_name, "measured", compiled_by(asked.call), unread(asked.call))
+    return told, found.unit
 
 
-def record(found: Revealed, asked: str, kind: str, compiled: Any) -> Record:
+def record(found: Revealed, asked: str, kind: str, compiled: Any, notes: tuple[str, ...] = ()) -> Record:
     """The Record of what was found; `compiled` tells a GPU's machine code."""
     unit = found.unit
+    ran = machine(compiled)
     section = NumericsSection(
         unit=unit.name,
         kind=kind,
@@ -75,7 +77,8 @@ def record(found: Revealed, asked: str, kind: str, compiled: Any) -> Record:
         order=found.tree,
         same_as=tuple(known.name for known in units().values() if alike(found, known)),
         experiments=found.experiments,
-        **machine(compiled),
+        notes=(*ran.pop("notes", ()), *notes),
+        **ran,
     )
     return Record(numerics=section)
 

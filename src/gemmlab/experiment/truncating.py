@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gemmlab.experiment.revealing import machine
-from gemmlab.experiment.unit_backends import Settings, backend, compiled_by
+from gemmlab.experiment.unit_backends import Settings, backend, compiled_by, unread
 from gemmlab.numerics.truncation import Truncation, truncation_sweep
 from gemmlab.numerics.units import unit as named
 from gemmlab.record import NumericsSection, NumericsSweepStep, Record
@@ -35,14 +35,16 @@ def truncated(
     asked = backend(backend_name, settings)
     found = truncation_sweep(asked.call, settings.a_format, settings.b_format, **given)
     compiled = compiled_by(asked.call)
-    return record(found, compiled.unit_name if compiled else "", backend_name, "measured", compiled)
+    unit_name = compiled.unit_name if compiled else ""
+    return record(found, unit_name, backend_name, "measured", compiled, unread(asked.call))
 
 
-def record(found: Truncation, unit: str, asked: str, kind: str, compiled: Any) -> Record:
+def record(found: Truncation, unit: str, asked: str, kind: str, compiled: Any, ran: tuple[str, ...] = ()) -> Record:
     """The Record of what the sweep gave."""
     told = machine(compiled)
     notes = (
         *told.pop("notes", ()),
+        *ran,
         *(each if each.startswith("a lower") else f"not shown: {each}" for each in found.cannot_show),
     )
     section = NumericsSection(

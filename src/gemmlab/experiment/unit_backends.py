@@ -126,6 +126,12 @@ BACKENDS: dict[str, Callable[[Settings], Asked]] = {
 }
 
 
+def unread(call: Callable[..., Any]) -> tuple[str, ...]:
+    """What is known of a library's kernel, whose machine code nobody reads; nothing of other backends."""
+    kernel = getattr(call, "kernel", "")
+    return (f"kernel {kernel}; its instruction is {call.opcode}",) if kernel and hasattr(call, "opcode") else ()
+
+
 def compiled_by(call: Callable[..., Any]) -> Any:
     """What tells the machine code that ran, where the backend is one of a GPU; else None."""
     return getattr(call, "compiled", None)

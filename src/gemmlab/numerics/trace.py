@@ -160,6 +160,8 @@ def in_order(told: Sequence[Sum], unit: Unit) -> list[Sum]:
 def step(told: Sum, row: Row, schedule: Schedule) -> TraceStep:
     """One fused sum or one addition."""
     unit = row.unit
+    if unit.sum == "pairs" and not told.what and not told.special:
+        told = told._replace(result=None)  # its additions follow, each a step of its own
     wide = "float64" if unit.accumulate == "float64" else "float32"
     name = wide if told.what in WIDE else unit.accumulate
     aligned = bool(told.kept) and not told.special
@@ -248,14 +250,12 @@ def rounding(unit: Unit, told: Sum, schedule: Schedule) -> str:
     if told.special:
         return ""
     if told.result is None:
-        return "goes on as it is"
+        return f"each product {unit.rounding}, then added two by two" if unit.sum == "pairs" else "goes on as it is"
     if unit.sum == "integer" and told.what == "":
         return "exact, modulo 2^32"
     if told.what in WIDE:
         name = {"split-k": schedule.reduce_sum, "share": schedule.reduce}.get(told.what, "")
         return f"rne to {name}" if name else "rne"
-    if told.what == "" and unit.sum == "pairs":
-        return f"each product {unit.rounding}, then added two by two"
     kind = unit.c_rounding if told.what in INSIDE else unit.rounding
     down = f"floor to {unit.join_bits} fraction bits, then " if told.what == "products and C" else ""
     return f"{down}{kind} to {unit.width} fraction bits"

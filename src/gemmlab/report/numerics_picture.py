@@ -123,10 +123,15 @@ def chosen_terms(step: TraceStep) -> tuple[list[TraceTerm], int]:
 def term_bits(term: TraceTerm, step: TraceStep) -> Bits:
     """One term as a row."""
     sign = "-" if term.significand < 0 else "+"
-    label = f"{term.where}: {term.a} x {term.b}" if term.a else term.where
+    label = f"{term.where}: {digits(term.a)} x {digits(term.b)}" if term.a else term.where
     cut = step.unit_exponent if step.cut else None
     lost = "" if term.lost == "0" else f"loses {trace_text.short(trace_text.number(term.lost), 3)}"
     return Bits(label, sign, abs(term.significand), term.unit_exponent, cut, lost)
+
+
+def digits(text: str) -> str:
+    """A value's text with at most six digits."""
+    return text if len(text) <= 8 else trace_text.short(trace_text.number(text), 6)
 
 
 def total_bits(step: TraceStep) -> list[Bits]:
@@ -195,7 +200,8 @@ def ruler(drawing: Drawing, x: float, y: float, top: int, columns: int) -> None:
 
 def subtitle(step: TraceStep) -> str:
     """Which products."""
-    return f"{several(len(step.ks), 'product')}, {trace_text.span(step.ks)}, and what was there before them"
+    before = ", and what was there before them" if step.terms[-1].where == "c" else ""
+    return f"{several(len(step.ks), 'product')}, {trace_text.span(step.ks)}{before}"
 
 
 def words(step: TraceStep, deeper: bool) -> list[str]:
