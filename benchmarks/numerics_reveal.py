@@ -1,6 +1,6 @@
 """How many matrix units `reveal` recovers from behaviour alone: all registered ones, and hypothetical ones at random.
 
-    python benchmarks/numerics_reveal.py            # writes benchmarks/results/numerics_reveal.json
+python benchmarks/numerics_reveal.py            # writes benchmarks/results/numerics_reveal.json
 """
 
 import argparse
@@ -105,7 +105,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--drawn", type=int, default=DRAWN)
     parser.add_argument("--confirm", type=int, default=100_000)
-    parser.add_argument("--only-drawn", action="store_true", help="leave the registered units' part of the record as it is")
+    parser.add_argument(
+        "--only-drawn", action="store_true", help="leave the registered units' part of the record as it is"
+    )
     parser.add_argument("--out", type=Path, default=RESULT)
     asked = parser.parse_args()
     before = json.loads(asked.out.read_text(encoding="utf-8")) if asked.only_drawn and asked.out.exists() else {}

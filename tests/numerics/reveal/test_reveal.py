@@ -1,6 +1,7 @@
 """Units recovered from behaviour alone: known kinds, hypothetical ones, wrapped callables, and what is no known unit."""
 
 import importlib.util
+from itertools import product
 from pathlib import Path
 
 import ml_dtypes
@@ -55,7 +56,10 @@ def test_drawn_units_cover_the_ranges():
     assert min(unit.terms for unit in units) == 1
     assert max(unit.terms for unit in units) == 64
     assert {(unit.cut, unit.rounding, unit.c) for unit in units} == {
-        (cut, rounding, c) for cut in ("rz", "rne", "floor") for rounding in ("rz", "rne", "floor") for c in ("early", "late")
+        (cut, rounding, c)
+        for cut in ("rz", "rne", "floor")
+        for rounding in ("rz", "rne", "floor")
+        for c in ("early", "late")
     }
 
 

@@ -16,7 +16,7 @@ from gemmlab.numerics.reveal.computing import both_nan, rows_computed, same
 from gemmlab.numerics.reveal.structure import Structure
 from gemmlab.numerics.unit import Unit
 
-ALIGN = range(1, 65)
+ALIGN = range(1, 49)
 CUTS = ("rz", "rne", "floor", "rna")
 ROUNDINGS = ("rne", "rz", "floor", "rna")
 JOINED_FURTHER = range(25)  # bits that a sum joined by floors may keep beyond those of its products

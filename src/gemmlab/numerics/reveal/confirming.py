@@ -20,27 +20,41 @@ CONFIRMING_SIDE = 64
 
 
 def eliminated(backend: Backend, numbers: Numbers, structure: Structure, units: list[Unit], seed: int) -> list[Unit]:
-    """The units that give every bit of blocks made to tell them apart; the last ones where none does."""
+    """The units that give every bit of blocks made to tell them apart; all of them where none does.
+
+    Of many, the first and those like it are followed; the others are looked at when all of those are ruled out.
+    """
     names = (backend.a_format, backend.b_format)
-    idle = 0
+    waiting = list(units)
+    followed, idle = varied(waiting), 0
+    blocks: list[tuple[Codes, Codes, Codes, Codes]] = []
     source: Vectors | None = None
     for turn in range(3 * ROUNDS):
         if source is None or idle == 0:
-            fresh = Vectors(numbers, structure, bits_of(units), backend.hidden, seed + turn)
-            fresh.count, source = turn, fresh
-        a, b, c = source.block(length_of(units[0], backend, turn), SIDE, SIDE)
-        seen = backend.block(a, b, c)
-        tried = units if len(units) <= MANY or idle < len(KINDS) else varied(units)
-        left = [
-            u for u in tried if quickly(u, a, b, c, names, seen) and same(u, computed(u, a, b, c, names), seen).all()
-        ]
-        idle = idle + 1 if len(left) == len(tried) else 0
+            source = Vectors(numbers, structure, bits_of(followed), backend.hidden, seed + turn)
+            source.count = turn
+        a, b, c = source.block(length_of(followed[0], backend, turn), SIDE, SIDE)
+        blocks.append((a, b, c, backend.block(a, b, c)))
+        left = [unit for unit in followed if gives(unit, blocks[-1:], names)]
+        idle = idle + 1 if len(left) == len(followed) else 0
+        if not left:
+            known = set(map(id, followed))
+            waiting = [unit for unit in waiting if id(unit) not in known]
+            left = varied(waiting := [unit for unit in waiting if gives(unit, blocks[::-1], names)])
         if not left:
             return units
-        units = left
-        if idle >= ROUNDS or (len(units) == 1 and idle >= len(KINDS)):
+        followed = left
+        if idle >= ROUNDS or (len(followed) == 1 and idle >= len(KINDS)):
             break
-    return units
+    return followed
+
+
+def gives(unit: Unit, blocks: list[tuple[Codes, Codes, Codes, Codes]], names: tuple[str, str]) -> bool:
+    """Whether a unit gives every bit of some blocks."""
+    return all(
+        quickly(unit, a, b, c, names, seen) and bool(same(unit, computed(unit, a, b, c, names), seen).all())
+        for a, b, c, seen in blocks
+    )
 
 
 def quickly(unit: Unit, a: Codes, b: Codes, c: Codes, names: tuple[str, str], seen: Codes) -> bool:
@@ -52,7 +66,9 @@ def quickly(unit: Unit, a: Codes, b: Codes, c: Codes, names: tuple[str, str], se
 
 
 def varied(units: list[Unit]) -> list[Unit]:
-    """The chosen unit, those that differ from it in one field, and a few others: enough to see what is open."""
+    """Of many, the first, those that differ from it in one field, and a few others: enough to see what is open."""
+    if len(units) <= MANY:
+        return units
     chosen = fields(units[0])
 
     def apart(unit: Unit) -> int:

@@ -150,7 +150,9 @@ class Inference:
         """The units of those structures that give every answer of the sweeps."""
         backend = self.backend
         asked = probes.sweeps(self.numbers, found, k, backend.hidden)
-        d = backend.pairs(backend.rows([p.row for p in asked]))
+        # A backend without `pairs` multiplies matrices, which kernels of all kinds do in steps of k like this one.
+        least = 1 if hasattr(backend.call, "pairs") else 32
+        d = backend.pairs(backend.rows([p.row for p in asked], least))
         decoded = formats.decode_array(d, backend.accumulate).tolist()
         aligned_bits = probes.alignment(asked, decoded)
         if kept is None:

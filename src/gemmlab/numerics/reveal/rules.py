@@ -57,7 +57,7 @@ def ruled(
         whole = [fields | {"zero_exponent": exponent} for fields in left for exponent in exponents(unit, fields, below)]
         if whole:
             chosen = whole[0]
-            open_ = [each for each in whole[1:] if sum(each[name] != chosen[name] for name in chosen) == 1]
+            open_ = [each for each in whole[1:] if sum(each[name] != chosen[name] for name in chosen) <= 2]
             if not nan_codes(backend, d):
                 open_.append(chosen | {"nan_code": chosen["nan_code"] - 1})
             return [replaced(each, **chosen) for each in units], open_
