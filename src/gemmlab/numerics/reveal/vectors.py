@@ -124,7 +124,7 @@ class Vectors:
         places = self.places(length)
         lowest = numbers.bottom + min(self.bits)
         highest = span(numbers.accumulate).high - 3
-        big = int(min(rng.integers(lowest, max(lowest, numbers.top + max(self.bits) - 2) + 1), highest, WIDTH))
+        big = min(int(rng.integers(lowest, max(lowest, numbers.top + max(self.bits) - 2) + 1)), highest, WIDTH)
         a, b, c = self.near(places, length, big, m, n)
         powers = np.sign(a) * np.exp2(np.floor(np.log2(np.abs(a), where=a != 0, out=np.zeros_like(a)))) * (a != 0)
         a = np.where(rng.random((m, 1)) < 0.7, powers, a)
