@@ -37,15 +37,16 @@ BAR_OVERHEAD = 0.2
 BAR_LARGE_S = 1.0
 
 
-def best(run) -> float:
-    """CPU seconds of the fastest of several runs."""
-    found, spent = [], 0.0
-    while len(found) < 3 or (spent < SHORT_S and len(found) < 20):
-        start = time.thread_time()
-        run()
-        found.append(time.thread_time() - start)
-        spent += found[-1]
-    return min(found)
+def best(*runs) -> list[float]:
+    """CPU seconds of the fastest of several runs of each, taken in turn, so that all meet the same moments."""
+    found, spent = [[] for _ in runs], 0.0
+    while len(found[0]) < 3 or (spent < SHORT_S * len(runs) and len(found[0]) < 20):
+        for run, times in zip(runs, found, strict=True):
+            start = time.thread_time()
+            run()
+            times.append(time.thread_time() - start)
+            spent += times[-1]
+    return [min(times) for times in found]
 
 
 def drawn(unit, shape, specials: float = 0.0, infinite_rows: bool = False):
@@ -81,24 +82,26 @@ def rates(name: str, folder: Path) -> dict[str, object]:
         if path in ("plain", "stepwise"):
             continue
         row: dict[str, object] = {}
-        for side in SIDES:
-            a, b, c = drawn(unit, (side, side, side))
-            seconds = best(lambda a=a, b=b, c=c, path=path: fast.chain(unit, a, b, c, None, 1, path))
-            row[f"{side}^3"] = {"cpu_s": seconds, "mac_per_s": side**3 / seconds}
-            if side == SIDES[0]:
-                d = fast.chain(unit, a, b, c, None, 1, path)
-                np.savez(folder / f"{name}.npz", a=a.codes, b=b.codes, c=c)
-                np.save(folder / f"{name}.{path}.npy", d)
-        whole = row[f"{SIDES[0]}^3"]["mac_per_s"]
-        cases = {
+        cases = {f"{side}^3": drawn(unit, (side, side, side)) for side in SIDES}
+        large = cases.pop(f"{SIDES[1]}^3")
+        cases |= {
             "ragged": drawn(unit, RAGGED),
-            "1 % special": drawn(unit, (256, 256, 256), 0.01),
+            "1 % special": drawn(unit, (SIDES[0],) * 3, 0.01),
             "ragged, 1 % special": drawn(unit, RAGGED, 0.01),
-            "an infinity in every row": drawn(unit, (256, 256, 256), infinite_rows=True),
+            "an infinity in every row": drawn(unit, (SIDES[0],) * 3, infinite_rows=True),
         }
-        for what, (a, b, c) in cases.items():
-            seconds = best(lambda a=a, b=b, c=c, path=path: fast.chain(unit, a, b, c, None, 1, path))
-            row[what] = {"cpu_s": seconds, "overhead": seconds * whole / (c.size * a.codes.shape[1]) - 1}
+        runs = [lambda case=case, path=path: fast.chain(unit, *case, None, 1, path) for case in cases.values()]
+        seconds = dict(zip(cases, best(*runs), strict=True))
+        (seconds[f"{SIDES[1]}^3"],) = best(lambda path=path, large=large: fast.chain(unit, *large, None, 1, path))
+        rate = SIDES[0] ** 3 / seconds[f"{SIDES[0]}^3"]
+        for what, (a, _, c) in (cases | {f"{SIDES[1]}^3": large}).items():
+            work = c.size * a.codes.shape[1]
+            row[what] = {"cpu_s": seconds[what], "mac_per_s": work / seconds[what]}
+            if not what.endswith("^3"):
+                row[what]["overhead"] = seconds[what] * rate / work - 1
+        a, b, c = cases[f"{SIDES[0]}^3"]
+        np.savez(folder / f"{name}.npz", a=a.codes, b=b.codes, c=c)
+        np.save(folder / f"{name}.{path}.npy", fast.chain(unit, a, b, c, None, 1, path))
         rows[path] = row
     return rows
 
@@ -134,7 +137,7 @@ def paired() -> dict[str, float]:
     from gemmlab import formats
 
     x, y = (formats.encode_array(each, unit.a_formats[0]) for each in (a, b))
-    return {"count": PAIRS[0], "k": PAIRS[1], "cpu_s": best(lambda: numerics.dots(unit, x, y))}
+    return {"count": PAIRS[0], "k": PAIRS[1], "cpu_s": best(lambda: numerics.dots(unit, x, y))[0]}
 
 
 def ask(folder: Path) -> None:
@@ -155,7 +158,7 @@ def ask(folder: Path) -> None:
             torch.from_numpy(data[key].view(signed[data[key].itemsize])).view(kind)
             for key, kind in zip("abc", kinds, strict=True)
         ]
-        seconds = best(lambda operation=operation, sides=sides: operation(*sides))
+        (seconds,) = best(lambda operation=operation, sides=sides: operation(*sides))
         np.save(folder / f"{name}.peer.npy", operation(*sides).view(torch.int32).numpy().view(np.uint32))
         m, k = data["a"].shape
         found[name] = {"cpu_s": seconds, "mac_per_s": m * k * data["b"].shape[1] / seconds}

@@ -98,7 +98,7 @@ def with_specials(
     sides = specials.found(a, b)
     todo = np.zeros(d.shape, np.uint8) if wrong is None else wrong.view(np.uint8)
     if sides is not None:
-        reach = specials.reach_of(a, b, sides, d.shape, paired)
+        reach = specials.reach_of(*sides, (d.shape[0], d.shape[1]), paired)
         specials.settle(sides[0].nan, sides[1].nan, reach, c, d, todo, paired, to)
     if todo.any():
         i, j = np.nonzero(todo)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from gemmlab.numerics.fast.floats import Target, magnitude_of
 from gemmlab.numerics.fast.jit import compiled
-from gemmlab.numerics.fast.split import INF, NAN, NEGATIVE, ZERO, Bare, Parts
+from gemmlab.numerics.fast.split import INF, NAN, NEGATIVE, ZERO, Parts
 
 Words = npt.NDArray[np.uint64]
 
@@ -27,6 +27,7 @@ class Side(NamedTuple):
 
     nan: npt.NDArray[np.bool_]  #: by rows of A, by columns of B: whether there is a NaN
     infinities: npt.NDArray[np.int64]  #: (count, 2): their indices in the matrix
+    kinds: npt.NDArray[np.uint8]  #: the class of every element
 
 
 def found(a: Parts, b: Parts) -> tuple[Side, Side] | None:
@@ -34,50 +35,53 @@ def found(a: Parts, b: Parts) -> tuple[Side, Side] | None:
     sides = []
     for along, side in ((0, a), (1, b)):
         nan = np.zeros(side.at.shape[along], np.bool_)
-        sides.append(Side(nan, listed(side.at, side.classes, along, nan)))
+        kinds = np.empty(side.at.shape, np.uint8)
+        sides.append(Side(nan, listed(side.at, side.classes, along, nan, kinds), kinds))
     if any(side.nan.any() or len(side.infinities) for side in sides):
         return sides[0], sides[1]
     return None
 
 
 @compiled
-def listed(at: Any, classes: npt.NDArray[np.uint8], along: int, nan: Any) -> npt.NDArray[np.int64]:
-    """The indices of a matrix' infinities; `nan`, by its index `along`, is filled in."""
+def listed(at: Any, classes: npt.NDArray[np.uint8], along: int, nan: Any, kinds: Any) -> npt.NDArray[np.int64]:
+    """The indices of a matrix' infinities; `kinds`, and `nan` by its index `along`, are filled in."""
     count = 0
     for i in range(at.shape[0]):
-        kinds = np.uint8(0)
+        seen = np.uint8(0)
         for k in range(at.shape[1]):
-            kinds |= classes[at[i, k]]
-        if kinds & (NAN | INF):
+            kinds[i, k] = classes[at[i, k]]
+            seen |= kinds[i, k]
+        if seen & INF:
             for k in range(at.shape[1]):
-                kind = classes[at[i, k]]
-                count += 1 if kind & INF else 0
-                if kind & NAN:
+                count += kinds[i, k] >> 1 & 1
+        if seen & NAN:
+            for k in range(at.shape[1]):
+                if kinds[i, k] & NAN:
                     nan[i if along == 0 else k] = True
     places = np.empty((count, 2), np.int64)
     if count:
         count = 0
         for i in range(at.shape[0]):
             for k in range(at.shape[1]):
-                if classes[at[i, k]] & INF:
+                if kinds[i, k] & INF:
                     places[count, 0], places[count, 1] = i, k
                     count += 1
     return places
 
 
 @compiled
-def reached(a: Bare, b: Bare, a_places: Any, b_places: Any, reach: npt.NDArray[np.uint8]) -> None:
+def reached(a: Side, b: Side, reach: npt.NDArray[np.uint8]) -> None:
     """Note in reach (m, n) what the products of each infinity make: LOST, UP and DOWN."""
-    for n in range(len(a_places)):
-        i, k = a_places[n]
-        own = a.classes[a.at[i, k]] >> 3
+    for n in range(len(a.infinities)):
+        i, k = a.infinities[n]
+        own = a.kinds[i, k] >> 3
         for j in range(reach.shape[1]):
-            other = b.classes[b.at[k, j]]
+            other = b.kinds[k, j]
             reach[i, j] |= (other >> 2 & 1) | (UP << ((other >> 3) ^ own))
-    for i in range(reach.shape[0] if len(b_places) else 0):
-        for n in range(len(b_places)):
-            k, j = b_places[n]
-            own, other = b.classes[b.at[k, j]] >> 3, a.classes[a.at[i, k]]
+    for i in range(reach.shape[0] if len(b.infinities) else 0):
+        for n in range(len(b.infinities)):
+            k, j = b.infinities[n]
+            own, other = b.kinds[k, j] >> 3, a.kinds[i, k]
             reach[i, j] |= (other >> 2 & 1) | (UP << ((other >> 3) ^ own))
 
 
@@ -103,37 +107,35 @@ def reached_by_words(a: Words, b: Words, reach: npt.NDArray[np.uint8]) -> None:
 
 
 @compiled
-def reached_in_pairs(a: Bare, b: Bare, reach: npt.NDArray[np.uint8]) -> None:
+def reached_in_pairs(a: Side, b: Side, reach: npt.NDArray[np.uint8]) -> None:
     """The same where row i of A meets column i of B alone; reach (count, 1)."""
     for i in range(reach.shape[0]):
-        for k in range(a.at.shape[1]):
-            own, other = a.classes[a.at[i, k]], b.classes[b.at[k, i]]
+        for k in range(a.kinds.shape[1]):
+            own, other = a.kinds[i, k], b.kinds[k, i]
             if (own | other) & INF:
                 reach[i, 0] |= ((own | other) >> 2 & 1) | (UP << ((own >> 3) ^ (other >> 3)))
 
 
-def words(side: Parts, along: int) -> Words:
-    """Bits (3, words of 64 k, count) of a matrix' infinities, zeros and signs; k is its index `along`."""
-    classes = np.take(side.classes, side.at if along == 0 else side.at.T)
-    classes = np.pad(classes, ((0, -classes.shape[0] % 64), (0, 0)))
+def words(kinds: npt.NDArray[np.uint8]) -> Words:
+    """Bits (3, words of 64 k, count) of the infinities, zeros and signs of classes (k, count)."""
+    classes = np.pad(kinds, ((0, -kinds.shape[0] % 64), (0, 0)))
     rows = [np.packbits(classes & one != 0, axis=0, bitorder="little") for one in (INF, ZERO, NEGATIVE)]
     turned = np.ascontiguousarray(np.stack(rows).transpose(0, 2, 1)).view(np.uint64)
     return np.ascontiguousarray(turned.transpose(0, 2, 1))
 
 
-def reach_of(a: Parts, b: Parts, sides: tuple[Side, Side], shape: tuple[int, int], paired: bool) -> Any:
+def reach_of(a: Side, b: Side, shape: tuple[int, int], paired: bool) -> npt.NDArray[np.uint8]:
     """What infinite products make of every output, in the cheaper of two ways."""
     reach = np.zeros(shape, np.uint8)
-    infinities = [len(side.infinities) for side in sides]
-    if not any(infinities):
+    work = len(a.infinities) * shape[1] + len(b.infinities) * shape[0]
+    if work == 0:
         return reach
-    inner = a.at.shape[1]
     if paired:
-        reached_in_pairs(a.bare, b.bare, reach)
-    elif infinities[0] * shape[1] + infinities[1] * shape[0] < shape[0] * shape[1] * inner // 64:
-        reached(a.bare, b.bare, sides[0].infinities, sides[1].infinities, reach)
+        reached_in_pairs(a, b, reach)
+    elif work < reach.size * a.kinds.shape[1] // 64:
+        reached(a, b, reach)
     else:
-        reached_by_words(words(a, 1), words(b, 0), reach)
+        reached_by_words(words(a.kinds.T), words(b.kinds), reach)
     return reach
 
 
@@ -146,9 +148,12 @@ def settle(
     `c` and `d` (m, n) are codes before and after the chain whose special elements counted as zeros.
     """
     for i in range(d.shape[0]):
+        if a_nan[i]:
+            d[i, :] = to.nan_code
+            continue
         for j in range(d.shape[1]):
             seen = reach[i, j]
-            nan = a_nan[i] or b_nan[i if paired else j]
+            nan = b_nan[i if paired else j]
             if not nan and seen == 0:
                 continue
             before = np.int64(c[i, j])

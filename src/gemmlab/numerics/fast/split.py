@@ -19,13 +19,6 @@ NOTHING = -4000  #: exponent of a zero: below all others by more than any shift,
 Split = tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.uint8]]
 
 
-class Bare(NamedTuple):
-    """The classes of a matrix: `classes[at]`."""
-
-    at: npt.NDArray[Any]
-    classes: npt.NDArray[np.uint8]
-
-
 class Parts(NamedTuple):
     """What kernels read of a matrix: `exponents[at]` and so on, by a place an element."""
 
@@ -34,11 +27,6 @@ class Parts(NamedTuple):
     significands: npt.NDArray[np.int64]  #: signed; 0 of zeros, infinities and NaN
     classes: npt.NDArray[np.uint8]  #: NAN, INF, ZERO and NEGATIVE, added
     key: tuple[Format, bool, str] | None = None  #: what `tables` were asked for; None where they are this matrix' own
-
-    @property
-    def bare(self) -> Bare:
-        """What compiled code about special values reads."""
-        return Bare(self.at, self.classes)
 
 
 def parts(operand: Operand, subnormals: bool, read_as: str = "") -> Parts:
