@@ -131,7 +131,8 @@ class Inference:
             found = structure.found(asked, k)
             told = structure.telling(asked)
             whole = all(each.k > k // 2 for each in found) and bool(found)
-            if not (told and whole) or self.backend.k is not None or k >= MOST_K:
+            # No structure at all, too, may mean an instruction longer than what was asked about.
+            if not (told and (whole or not found)) or self.backend.k is not None or k >= MOST_K:
                 break
             k *= 2
         gone = int((asked.seen == structure.GONE).sum())

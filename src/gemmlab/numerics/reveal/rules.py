@@ -52,9 +52,14 @@ def ruled(
     below = sieve(rows[len(asked) :], d[len(asked) :])
     nan = nan_rule(backend, d)
     combinations = [dict(zip(SWITCHES, values, strict=True)) | nan for values in product(*SWITCHES.values())]
-    for unit in units[:TRIED]:
+    # A unit whose width is still open may fit only with a zero that counts: others come first without one.
+    for counts, unit in product((False, True), units[:TRIED]):
         left = [fields for fields in combinations if special.passes(replaced(unit, **fields))]
-        whole = [fields | {"zero_exponent": exponent} for fields in left for exponent in exponents(unit, fields, below)]
+        whole = [
+            fields | {"zero_exponent": exponent}
+            for fields in left
+            for exponent in exponents(unit, fields, below, counts)
+        ]
         if whole:
             chosen = whole[0]
             open_ = [each for each in whole[1:] if sum(each[name] != chosen[name] for name in chosen) <= 2]
@@ -67,10 +72,12 @@ def ruled(
     return [replaced(each, **best) for each in units], []
 
 
-def exponents(unit: Unit, fields: Fields, below: Sieve) -> list[int | None]:
+def exponents(unit: Unit, fields: Fields, below: Sieve, counts: bool) -> list[int | None]:
     """The exponents a zero may count with: a few where it need not count at all, as they then do not show."""
     if below.passes(replaced(unit, **fields)):
         return [each for each in (None, *UNSEEN) if below.passes(replaced(unit, **fields, zero_exponent=each))]
+    if not counts:
+        return []
     return [each for each in range(0, -320, -1) if below.passes(replaced(unit, **fields, zero_exponent=each))]
 
 
