@@ -1,0 +1,1 @@
+"""Records kept: one SQLite file, every run in it."""
