@@ -1,1 +1,1 @@
-"""Real kernels on the chip at hand: one protocol of timing, each kernel in a process of its own, each result checked."""
+"""Real kernels on the chip at hand: one protocol of timing, each in a process of its own, each result checked."""
