@@ -1,0 +1,62 @@
+"""Packed: five loops cut A and B to the caches around a micro-kernel that keeps its tile of C in registers."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+from numba.np.numpy_support import from_dtype
+
+from gemmlab.kernels.ladder.cpu.micro_kernel import micro_kernel, pointer
+from gemmlab.kernels.ladder.cpu.packing import packer
+from gemmlab.kernels.ladder.cpu.tiling import UNROLL, Tiling
+
+
+@cache
+def five_loops(tiling: Tiling, dtype: np.dtype[Any]) -> Any:
+    """The compiled C = A B for one shape of micro-kernel; `mc`, `kc` and `nc` come with the call.
+
+    A, B and C in one dimension with their strides in elements, C's rows without stride: (c, c_row, a, a_row, a_column,
+    b, b_row, b_column, m, n, k, mc, kc, nc, block, panel, edge). `block` holds mc x kc of A, `panel` nc x kc of B,
+    `edge` mr x nr of C.
+    """
+    mr, nr = tiling.mr, tiling.nr
+    kernel, pack_a, pack_b = micro_kernel(Tiling(mr, nr, 0, 0, 0, tiling.lanes), dtype), packer(mr), packer(nr)
+
+    @njit(nogil=True)
+    def registers(c, c_row, start, block, panel, edge, rows, columns, steps, fresh):  # type: ignore[no-untyped-def]
+        for j in range(0, columns, nr):
+            for i in range(0, rows, mr):
+                a, b = pointer(block, i * steps), pointer(panel, j * steps)
+                at = start + i * c_row + j
+                if i + mr <= rows and j + nr <= columns:
+                    kernel(steps, a, b, pointer(c, at), c_row, fresh)
+                    continue
+                kernel(steps, a, b, pointer(edge, 0), nr, True)
+                for row in range(min(mr, rows - i)):
+                    for column in range(min(nr, columns - j)):
+                        value = edge[row * nr + column]
+                        place = at + row * c_row + column
+                        c[place] = value if fresh else c[place] + value
+
+    def multiply(  # type: ignore[no-untyped-def]
+        c, c_row, a, a_row, a_column, b, b_row, b_column, m, n, k, mc, kc, nc, block, panel, edge
+    ):
+        for j in range(0, n, nc):
+            columns = min(nc, n - j)
+            for p in range(0, k, kc):
+                steps = min(kc, k - p)
+                padded = (steps + UNROLL - 1) // UNROLL * UNROLL
+                pack_b(panel, b, p * b_row + j * b_column, b_column, b_row, columns, steps, padded)
+                for i in range(0, m, mc):
+                    rows = min(mc, m - i)
+                    pack_a(block, a, i * a_row + p * a_column, a_row, a_column, rows, steps, padded)
+                    registers(c, c_row, i * c_row + j, block, panel, edge, rows, columns, padded, p == 0)
+
+    array, number = types.Array(from_dtype(dtype), 1, "C"), types.int64
+    signature = types.void(
+        array, number, array, number, number, array, number, number, *[number] * 6, array, array, array
+    )
+    return njit(signature, nogil=True)(multiply)
