@@ -131,7 +131,44 @@ def recordings() -> str:
     return table(["chip", "dot products", "mismatches"], rows)
 
 
+def speed() -> str:
+    """Multiply-adds a second of the emulation on one thread, beside mmasim's in the same run."""
+    rows = []
+    for name in ("numerics_speed", "numerics_speed_avx2"):
+        found = result(name)
+        for unit, paths in found["units"].items():
+            for path, told in paths.items():
+                small, large = told["256^3"], told["1024^3"]
+                rows.append(
+                    [
+                        f"`{unit}`",
+                        path,
+                        f"{small['mac_per_s'] / 1e9:.1f}",
+                        f"{told['times_peer']:,.0f}x",
+                        f"{large['cpu_s']:.2f} s",
+                        f"{max(told['ragged, 1 % special']['overhead'], 0):.0%}",
+                        found["machine"].partition(",")[0],
+                    ]
+                )
+    versions = result("numerics_speed")["versions"]
+    head = (
+        f"Measured {result('numerics_speed')['date']}: CPU time of one thread, packing included, with the same bits as "
+        f"mmasim {versions['mmasim']} in the same run. `vectors16` takes AVX-512, `vectors8` AVX2, `portable` any CPU."
+    )
+    heads = [
+        "unit",
+        "path",
+        "10^9 products/s, 256^3",
+        "beside mmasim",
+        "1024^3",
+        "more for ragged with specials",
+        "CPU",
+    ]
+    return head + "\n\n" + table(heads, rows)
+
+
 NUMERIC: dict[str, Callable[[], str]] = {
+    "result numerics speed": speed,
     "result numerics faces": faces,
     "result numerics sets": sets,
     "result numerics wholes": wholes,
