@@ -153,13 +153,24 @@ class Measurement(Section, frozen=True, kw_only=True):
     """Measured, or reported by the user."""
 
     backend: str  #: what measured it; `reported` is a time that the user gave
-    time_s: float  #: median of the repeats
-    time_s_low: float | None = None  #: lower end
-    time_s_high: float | None = None  #: upper end
-    repeats: int | None = None  #: how many
+    time_s: float | None = None  #: median of the rounds, of one multiplication; null where there is a fault
+    time_s_low: float | None = None  #: lower quartile
+    time_s_high: float | None = None  #: upper quartile
+    repeats: int | None = None  #: how many multiplications were timed, all rounds together
     flop_per_s: float | None = None  #: flop over time
     fraction_of_limit: float | None = None  #: limit over time: 1 is the roofline itself
     environment: dict[str, str] = msgspec.field(default_factory=dict)  #: chip, driver, versions, clocks
+    kernel: str = ""  #: what was timed, by its name within the backend
+    idea: str = ""  #: the one thing that it does differently, in a sentence
+    vendor: bool = False  #: a library that others are measured against
+    threads: int | None = None  #: of the CPU
+    samples: tuple[float, ...] = ()  #: seconds of one multiplication, of each round in turn
+    copies: int | None = None  #: sets of operands that the multiplications rotate through
+    sustained_time_s: float | None = None  #: of one multiplication, once the chip has worked without a pause
+    limit_s: float | None = None  #: what the fraction is of: the roofline's seconds
+    fault: str = ""  #: crashed, never ended, out of memory, refused, wrong or above the limit; empty where fine
+    fault_detail: str = ""  #: the same in words
+    notes: tuple[str, ...] = ()  #: what else is to be known of the figure
 
 
 class WorstElement(Section, frozen=True, kw_only=True):

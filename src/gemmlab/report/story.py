@@ -124,9 +124,9 @@ def peak(record: Record) -> float | None:
     return None
 
 
-def rate(record: Record, time_s: float) -> float | None:
+def rate(record: Record, time_s: float | None) -> float | None:
     """FLOP/s of a run that takes `time_s`."""
-    return record.count.flop / time_s if record.count and time_s > 0 else None
+    return record.count.flop / time_s if record.count and time_s else None
 
 
 def share_of_peak(record: Record) -> float | None:
@@ -330,6 +330,8 @@ def measured(record: Record) -> list[Fact]:
     m = record.measurement
     if m is None:
         return []
+    if m.fault:
+        return [Fact(f"{m.kernel}, {clean(m.backend)}".strip(", "), clean(m.fault), "measured")]
     spread = ""
     if m.time_s_low is not None and m.time_s_high is not None:
         spread = f" ({amount(m.time_s_low, 's')} to {amount(m.time_s_high, 's')})"
@@ -341,7 +343,7 @@ def measured(record: Record) -> list[Fact]:
         facts.append(Fact("of the limit", percent(m.fraction_of_limit), "measured"))
     if m.repeats is not None:
         facts.append(Fact("repeats", str(m.repeats), "measured"))
-    if record.prediction and m.time_s > 0:
+    if record.prediction and m.time_s:
         off = record.prediction.time_s / m.time_s - 1
         facts.append(Fact("prediction is off by", f"{100 * off:+.0f}%", "measured"))
     return facts

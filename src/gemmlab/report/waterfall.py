@@ -18,13 +18,14 @@ def waterfall(record: Record, width: float = 560) -> Drawing | None:
     said = "Causes one after another; together they are the predicted time"
     lines = text_lines(said, 12, width - 32)
     top = 36 + 16 * len(lines)
-    measured = record.measurement
+    measured = record.measurement if record.measurement and record.measurement.time_s else None
+    taken = measured.time_s or 0.0 if measured else 0.0
     rows = len(steps) + 1 + (measured is not None)
     words = "; ".join(f"{step.cause} {step.shown}" for step in steps)
     drawing = Drawing(width, top + ROW * rows + 10, f"Where {total} goes", f"Predicted: {words}; total {total}")
     drawing.text(16, 24, "Where the time goes", 14, bold=True)
     drawing.paragraph(16, 42, said, width - 32, color="quiet")
-    reach = max(prediction.time_s, *(s.start_s + max(s.time_s, 0) for s in steps), measured.time_s if measured else 0)
+    reach = max(prediction.time_s, *(s.start_s + max(s.time_s, 0) for s in steps), taken)
     per_second = (width - 32) / reach
     for index, step in enumerate(steps):
         y = top + ROW * index
@@ -38,8 +39,8 @@ def waterfall(record: Record, width: float = 560) -> Drawing | None:
     row_text(drawing, y, "total, predicted", total, bold=True)
     drawing.rect(16, y + 17, prediction.time_s * per_second, 9, "ink", rounded=1)
     if measured:
-        row_text(drawing, y + ROW, f"measured, {measured.backend}", amount(measured.time_s, "s"), bold=True)
-        drawing.rect(16, y + ROW + 17, measured.time_s * per_second, 9, "plum", rounded=1)
+        row_text(drawing, y + ROW, f"measured, {measured.backend}", amount(taken, "s"), bold=True)
+        drawing.rect(16, y + ROW + 17, taken * per_second, 9, "plum", rounded=1)
     return drawing
 
 

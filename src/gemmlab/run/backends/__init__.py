@@ -1,0 +1,1 @@
+"""One folder a backend: its contenders as data, and the programs that they become in their own processes."""

@@ -1,0 +1,1 @@
+"""The processor: NumPy's library, and the ladder up to it."""

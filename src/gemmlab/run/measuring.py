@@ -1,0 +1,224 @@
+"""Several contenders on one multiplication: each in its process, timed in turn, the timed result checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from gemmlab.check import Operands, operands
+from gemmlab.problem import Gemm
+from gemmlab.record import GemmlabError, Verdict
+from gemmlab.run.checking import judged, require_checkable, wrong_in_words
+from gemmlab.run.contender import Contender
+from gemmlab.run.environment import Gauge, surroundings
+from gemmlab.run.fault import ABOVE_LIMIT, CRASHED, REFUSED, WRONG, Fault, FaultError, fault_of
+from gemmlab.run.process import Process
+from gemmlab.run.timing import Protocol, Timing, beyond, copies_for, memory_needed, repetitions, rounds_for, steady
+from gemmlab.units import capacity_text
+
+AFRESH = 4  # times that the repetitions are corrected: the first multiplication is slower than the others
+ENOUGH = 1.25  # times the repetitions there are: not worth another correction
+SUSTAINED_SAMPLE_S = 0.25
+
+Told = Callable[[str], None]
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of one contender: a time that was checked, or a fault."""
+
+    contender: Contender
+    timing: Timing | None = None  #: None where there is a fault
+    verdict: Verdict | None = None  #: None where there was nothing to check
+    fault: Fault | None = None
+    environment: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+def measure(
+    problem: Gemm,
+    contenders: Sequence[Contender],
+    protocol: Protocol,
+    *,
+    threads: int = 1,
+    device: int | None = None,
+    least_s: float = 0.0,
+    told: Told = lambda text: None,
+) -> list[Outcome]:
+    """Time the contenders in turn and check what they computed; whatever happens to one, the others go on.
+
+    `threads` is how many each may use where it does not say so itself; `device` which GPU. Nothing honest takes less
+    than `least_s` seconds. `told` hears what is being done. Raises GemmlabError for a problem that cannot be checked;
+    what a contender does is its Outcome.
+    """
+    require_checkable(problem)
+    needed = memory_needed(problem.compulsory_bytes, len(contenders))
+    if protocol.memory_bytes is not None and needed > protocol.memory_bytes:
+        raise GemmlabError(
+            f"{len(contenders)} kernels with operands of their own need {capacity_text(needed)}, "
+            f"and {capacity_text(protocol.memory_bytes)} are free",
+            "fewer kernels at once, or a smaller shape",
+        )
+    around = surroundings()
+    given: list[Operands] = []
+    attempts: list[Attempt] = []
+    try:
+        for contender in contenders:
+            told(f"preparing {contender.name}")
+            attempt = Attempt(problem, contender, protocol, contender.threads or threads, device)
+            attempts.append(attempt)
+            attempt.tried(attempt.load)
+            if attempt.fault is None:
+                given = given or [operands(problem, protocol.seed)]
+                attempt.tried(lambda a=attempt: a.prepare(given[0], len(contenders)))  # type: ignore[misc]
+        for index in range(protocol.rounds):
+            told(f"round {index + 1} of {protocol.rounds}")
+            for attempt in attempts:
+                attempt.tried(lambda a=attempt, i=index: a.round(i))  # type: ignore[misc]
+        for attempt in attempts:
+            told(f"checking {attempt.contender.name}")
+            attempt.tried(lambda a=attempt: a.check(given[0], least_s))  # type: ignore[misc]
+            if protocol.sustained_s > 0:
+                attempt.tried(attempt.sustain)
+            attempt.quit()
+        return [attempt.outcome(around) for attempt in attempts]
+    finally:
+        for attempt in attempts:
+            attempt.end()
+
+
+class Attempt:
+    """One contender on its way: each step leaves a figure or a fault, and no step follows a fault."""
+
+    def __init__(
+        self, problem: Gemm, contender: Contender, protocol: Protocol, threads: int, device: int | None
+    ) -> None:
+        self.problem, self.contender, self.protocol = problem, contender, protocol
+        self.threads, self.device = threads, device
+        self.fault: Fault | None = None
+        self.verdict: Verdict | None = None
+        self.process: Process | None = None
+        self.environment: dict[str, str] = {}
+        self.samples: list[float] = []
+        self.sustained: float | None = None
+        self.copies = self.repetitions = self.rounds = 1
+        self.next = 0  #: the copy that the next multiplication takes
+        self.notes: tuple[str, ...] = ()
+        self.gauge: Gauge | None = None if contender.backend == "cpu" else Gauge(device)
+
+    def tried(self, step: Callable[[], None]) -> None:
+        """Take a step unless there is a fault already; whatever it raises is this contender's fault alone."""
+        if self.fault is not None:
+            return
+        try:
+            step()
+        except FaultError as error:
+            self.fault = error.fault
+        except (Exception, MemoryError) as error:
+            self.fault = fault_of(error)
+        if self.fault is not None:
+            self.end()
+        elif self.process is not None and self.contender.backend == "cpu":
+            self.process.pause()
+
+    def asked(self) -> Process:
+        """The process, once it is there."""
+        assert self.process is not None
+        return self.process
+
+    def load(self) -> None:
+        """Start the process and make the program."""
+        who, problem = self.contender, self.problem
+        missing = sorted({problem.a_format, problem.b_format} - set(who.formats))
+        if missing:
+            raise FaultError(REFUSED, f"{who.name} takes {', '.join(who.formats)}, not {', '.join(missing)}")
+        limit = self.protocol.limit_s
+        self.process = Process(who, threads=self.threads, limit_s=limit, device=self.device)
+        slow = max(limit, self.protocol.load_limit_s)
+        self.environment = self.process.ask("load", who.source, problem, limit_s=slow)
+
+    def prepare(self, given: Operands, contenders: int) -> None:
+        """Place the operands, warm up, and find how many multiplications make a sample."""
+        self.copies, note = copies_for(self.problem.compulsory_bytes, contenders, self.protocol)
+        self.notes = (note,) if note else ()
+        stored = {"a": given.a.storage, "b": given.b.storage}
+        if self.problem.beta != 0:
+            stored["c"] = given.c.storage
+        self.asked().ask("place", stored, self.copies)
+        for _ in range(AFRESH):
+            once = self.sample(self.repetitions)
+            wanted = repetitions(once, self.protocol.sample_s)
+            if wanted <= ENOUGH * self.repetitions:
+                break
+            self.repetitions = wanted
+        once = self.sample(repetitions(once, self.protocol.warm_s))
+        self.rounds = rounds_for(once * self.repetitions, self.protocol)
+
+    def sample(self, count: int) -> float:
+        """Seconds of one multiplication when so many follow each other."""
+        process = self.asked()
+        process.send("elapsed", self.next, count, self.copies)
+        self.next = (self.next + count) % self.copies
+        if self.gauge is not None:
+            self.gauge.read()
+        taken = float(process.receive())
+        if not 0 < taken < float("inf"):
+            raise FaultError(CRASHED, f"its clock says that {count} multiplications took {taken} s")
+        return taken / count
+
+    def round(self, index: int) -> None:
+        """One sample; before the last one every D is poisoned, so that what is checked was written while timed."""
+        if index >= self.rounds:
+            return
+        if index == self.rounds - 1:
+            self.asked().ask("poison")
+        self.samples.append(self.sample(self.repetitions))
+
+    def check(self, given: Operands, least_s: float) -> None:
+        """Judge the D that the last multiplication wrote, then the time itself."""
+        d = self.asked().ask("result", (self.next - 1) % self.copies)
+        self.verdict = judged(self.problem, given, d, self.contender)
+        if not self.verdict.ok:
+            raise FaultError(WRONG, wrong_in_words(self.verdict))
+        fastest = min(self.samples)
+        if beyond(fastest, least_s):
+            raise FaultError(ABOVE_LIMIT, f"{fastest:.4g} s, and the chip's peak allows no less than {least_s:.4g} s")
+
+    def sustain(self) -> None:
+        """Work without a pause, as long as asked for."""
+        samples: list[float] = []
+        left = self.protocol.sustained_s
+        while left > 0:
+            count = repetitions(samples[-1] if samples else min(self.samples), SUSTAINED_SAMPLE_S)
+            samples.append(self.sample(count))
+            left -= samples[-1] * count
+        self.sustained = steady(samples)
+
+    def quit(self) -> None:
+        """Let the process leave."""
+        if self.process is not None and self.fault is None:
+            self.process.quit()
+
+    def end(self) -> None:
+        """End the process, whatever it does."""
+        if self.process is not None:
+            self.process.end()
+
+    def outcome(self, around: dict[str, str]) -> Outcome:
+        """What came of it; a time only where nothing is wrong."""
+        timing = None
+        if self.fault is None:
+            timing = Timing(
+                samples=tuple(self.samples),
+                repetitions=self.repetitions,
+                copies=self.copies,
+                sustained_s=self.sustained,
+                notes=self.notes,
+            )
+        found = {**around, "threads": str(self.threads), **(self.gauge.words() if self.gauge else {})}
+        return Outcome(
+            contender=self.contender,
+            timing=timing,
+            verdict=self.verdict,
+            fault=self.fault,
+            environment={**found, **self.environment},
+        )

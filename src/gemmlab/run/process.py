@@ -1,0 +1,153 @@
+"""A contender's process as its parent holds it: asked, watched against time, stopped while others are timed, ended."""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from typing import Any
+
+from gemmlab.run.contender import Contender
+from gemmlab.run.fault import CRASHED, NEVER_ENDED, FaultError, fault_of_exit
+from gemmlab.run.worker import read_message, write_message
+
+#: each library reads its own, once, when it is first loaded
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
+GRACE_S = 2.0  # for a process that was told to quit
+STOPS = sys.platform.startswith("linux")  # elsewhere a stopped process would outlive a killed parent
+
+
+class Process:
+    """One contender's process; every method raises FaultError where it cannot go on, and it is ended then."""
+
+    def __init__(self, contender: Contender, *, threads: int, limit_s: float, device: int | None = None) -> None:
+        self.contender, self.limit_s = contender, limit_s
+        self.stopped = False
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
+        self.child = subprocess.Popen(
+            [sys.executable, "-m", "gemmlab.run.worker", str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            env=environment_of(threads, device),
+        )
+        self.answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        threading.Thread(target=self.listen, daemon=True).start()
+
+    def listen(self) -> None:
+        """Hand on each answer; None once there are no more."""
+        assert self.child.stdout is not None
+        try:
+            while True:
+                self.answers.put(read_message(self.child.stdout))
+        except (EOFError, OSError, ValueError):
+            self.answers.put(None)
+        except Exception as error:  # an answer that is no message of ours: whatever wrote it, the process is lost
+            self.answers.put(("fault", CRASHED, f"its answer cannot be read: {error}"))
+
+    def ask(self, name: str, *arguments: Any, limit_s: float | None = None) -> Any:
+        """The answer to one command, within `limit_s` seconds."""
+        self.send(name, *arguments)
+        return self.receive(limit_s)
+
+    def send(self, name: str, *arguments: Any) -> None:
+        """Begin one command."""
+        self.go_on()
+        assert self.child.stdin is not None
+        try:
+            write_message(self.child.stdin, (name, *arguments))
+        except OSError:  # it is gone already, and `receive` says how
+            return
+
+    def receive(self, limit_s: float | None = None) -> Any:
+        """The answer to the command that was begun."""
+        limit = self.limit_s if limit_s is None else limit_s
+        try:
+            answer = self.answers.get(timeout=limit)
+        except queue.Empty:
+            self.end()
+            raise FaultError(NEVER_ENDED, f"not done within {limit:g} s") from None
+        if answer is None:
+            fault = fault_of_exit(self.wait(), self.last_words())
+            self.end()
+            raise FaultError(fault.kind, fault.detail)
+        kind, *values = answer
+        if kind == "ok":
+            return values[0]
+        self.end()
+        raise FaultError(*values)
+
+    def pause(self) -> None:
+        """Stop all its threads: a pool that spins after its work would slow whoever is timed next."""
+        if STOPS and not self.stopped and self.child.poll() is None:
+            os.kill(self.child.pid, signal.SIGSTOP)
+            self.stopped = True
+
+    def go_on(self) -> None:
+        """Undo `pause`."""
+        if self.stopped:
+            os.kill(self.child.pid, signal.SIGCONT)
+            self.stopped = False
+
+    def wait(self) -> int:
+        """The exit status of a process that closed its answers."""
+        try:
+            return self.child.wait(GRACE_S)
+        except subprocess.TimeoutExpired:
+            self.child.kill()
+            return self.child.wait()
+
+    def last_words(self) -> str:
+        """The last line on its standard error."""
+        self.errors.seek(0, os.SEEK_END)
+        self.errors.seek(max(0, self.errors.tell() - 4096))
+        lines = self.errors.read().decode("utf-8", "replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+    def quit(self) -> None:
+        """Let it leave by itself, so that a device's memory is given back in order; else kill it."""
+        if self.child.poll() is None:
+            self.send("quit")
+            until = time.monotonic() + GRACE_S
+            while self.child.poll() is None and time.monotonic() < until:
+                time.sleep(0.005)
+        self.end()
+
+    def end(self) -> None:
+        """Kill it, whatever it does."""
+        if self.child.poll() is None:
+            self.child.kill()
+        self.child.wait()
+        try:
+            if self.child.stdin is not None:
+                self.child.stdin.close()
+        except OSError:  # what was to be flushed has no reader any more
+            pass
+        self.errors.close()
+
+
+def environment_of(threads: int, device: int | None) -> dict[str, str]:
+    """The variables of a worker: threads of every library, pools that sleep, modules that its parent finds."""
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    paths = dict.fromkeys([package, *(path for path in sys.path if path)])
+    found = {
+        **os.environ,
+        **dict.fromkeys(THREAD_VARIABLES, str(threads)),
+        "OMP_WAIT_POLICY": "passive",
+        "PYTHONPATH": os.pathsep.join(paths),
+    }
+    if device is not None:
+        found["CUDA_VISIBLE_DEVICES"] = str(device)
+    return found

@@ -1,0 +1,88 @@
+"""The contenders there are, out of every backend's own table, by backend and name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib import import_module, util
+
+from gemmlab.record import GemmlabError, unknown_name
+from gemmlab.run.contender import BACKENDS, Contender
+
+HERE = os.path.join(os.path.dirname(__file__), "backends")
+
+
+@cache
+def backends() -> tuple[str, ...]:
+    """The backends that have contenders, in the order of BACKENDS."""
+    return tuple(name for name in BACKENDS if os.path.isfile(os.path.join(HERE, name, "contenders.py")))
+
+
+@cache
+def contenders_of(backend: str) -> tuple[Contender, ...]:
+    """A backend's contenders from the bottom of the ladder to the vendor's; raises GemmlabError for an unknown one."""
+    if backend not in backends():
+        raise unknown_name("backend", backend, backends())
+    found: tuple[Contender, ...] = import_module(f"gemmlab.run.backends.{backend}.contenders").CONTENDERS
+    return found
+
+
+def contenders(names: Sequence[str], chosen: Iterable[str], formats: tuple[str, str] | None = None) -> list[Contender]:
+    """The contenders of the chosen backends by name; without names, all that take these formats of A and B.
+
+    A name may say its backend: `cpu:numpy`. Raises GemmlabError for an unknown name, with the nearest ones, and where
+    no contender takes the formats.
+    """
+    known = [each for backend in chosen for each in contenders_of(backend)]
+    if names:
+        return list({(c.backend, c.name): c for name in names for c in named(name, known, tuple(chosen))}.values())
+    found = [each for each in known if formats is None or set(formats) <= set(each.formats)]
+    if not found:
+        takes = sorted({name for each in known for name in each.formats})
+        raise GemmlabError(
+            f"no kernel of {', '.join(chosen)} takes {' x '.join(dict.fromkeys(formats or ()))}",
+            f"--format {', '.join(takes)}",
+        )
+    return found
+
+
+def named(word: str, known: Sequence[Contender], chosen: Sequence[str]) -> list[Contender]:
+    """Those that a word names; one's own kernel by FILE.py:FUNC; raises GemmlabError."""
+    if ".py" in word:
+        return [own(word, chosen)]
+    backend, colon, name = word.rpartition(":")
+    known = list(contenders_of(backend)) if colon else known
+    found = [each for each in known if each.name == name]
+    if not found:
+        raise unknown_name("kernel", name, {each.name for each in known})
+    return found
+
+
+def own(word: str, chosen: Sequence[str]) -> Contender:
+    """One's own kernel, FILE.py:FUNC, run as the chosen backend's OWN says; raises GemmlabError."""
+    file, _, function = word.rpartition(":")
+    if not file.endswith(".py") or not function:
+        raise GemmlabError(f"kernel `{word}` names no function", "FILE.py:FUNC")
+    if not os.path.isfile(file):
+        raise GemmlabError(f"no file `{file}`", "FILE.py:FUNC")
+    path = os.path.abspath(file)
+    for backend in chosen:
+        made = getattr(import_module(f"gemmlab.run.backends.{backend}.contenders"), "OWN", None)
+        if made is not None:
+            return own_of(made, f"{path}:{function}")
+    raise GemmlabError(f"kernels of one's own do not run on {', '.join(chosen)}", f"--backend {', '.join(backends())}")
+
+
+def own_of(template: Contender, place: str) -> Contender:
+    """The backend's template for kernels of one's own, with the place of this one."""
+    import msgspec
+
+    source = template.source.replace("FILE.py:FUNC", place)
+    return msgspec.structs.replace(template, name=place.rpartition(":")[2], source=source)
+
+
+def require_package(module: str, extra: str) -> None:
+    """Raise GemmlabError where a package is not installed, with the extra of gemmlab that has it."""
+    if util.find_spec(module) is None:
+        raise GemmlabError(f"{module} is not installed", f'pip install "gemmlab[{extra}]"')

@@ -1,0 +1,190 @@
+"""The process of one contender: it takes commands on standard input and answers on what was standard output.
+
+`python -m gemmlab.run.worker PARENT`. Messages are pickles behind their length. Everything that a kernel or a library
+prints goes to standard error, so that it cannot break an answer.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import importlib.util
+import os
+import pickle
+import signal
+import struct
+import sys
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from gemmlab.record import GemmlabError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gemmlab.problem import Gemm
+    from gemmlab.run.program import Program
+
+LENGTH = struct.Struct("<Q")
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
+
+
+def write_message(stream: BinaryIO, message: Any) -> None:
+    """Send one message."""
+    data = pickle.dumps(message, protocol=5)
+    stream.write(LENGTH.pack(len(data)))
+    stream.write(data)
+    stream.flush()
+
+
+def read_message(stream: BinaryIO) -> Any:
+    """The next message; raises EOFError where the other side is gone."""
+    head = stream.read(LENGTH.size)
+    if len(head) < LENGTH.size:
+        raise EOFError
+    (length,) = LENGTH.unpack(head)
+    data = stream.read(length)
+    if len(data) < length:
+        raise EOFError
+    return pickle.loads(data)
+
+
+def main() -> None:
+    """Serve until told to quit, or until the parent is gone."""
+    replies = os.fdopen(os.dup(1), "wb")
+    commands = os.fdopen(os.dup(0), "rb")
+    os.dup2(2, 1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends its workers itself
+    leave_with(int(sys.argv[1]))
+    leave_no_core()
+    serve(commands, replies)
+
+
+def leave_with(parent: int) -> None:
+    """End with the parent even inside a kernel that never ends, where no Python code runs."""
+    if sys.platform.startswith("linux"):
+        import ctypes
+
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it ended before this was asked for
+            os._exit(1)
+
+
+def leave_no_core() -> None:
+    """A contender may crash; no file shall stay of it."""
+    try:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    except (ImportError, ValueError, OSError):
+        return
+
+
+def serve(commands: BinaryIO, replies: BinaryIO) -> None:
+    """Answer each command with ("ok", value) or ("fault", kind, detail)."""
+    from gemmlab.run.fault import fault_of
+
+    served = Served()
+    while True:
+        try:
+            name, *arguments = read_message(commands)
+        except EOFError:
+            return
+        if name == "quit":
+            return
+        try:
+            answer: tuple[Any, ...] = ("ok", getattr(served, name)(*arguments))
+        except (Exception, SystemExit) as error:
+            fault = fault_of(error)
+            answer = ("fault", fault.kind, fault.detail)
+        write_message(replies, answer)
+
+
+class Served:
+    """The commands, in the order in which they come."""
+
+    program: Program
+    problem: Gemm
+
+    def load(self, source: str, problem: Gemm) -> dict[str, str]:
+        """Make the contender's program; returns its environment."""
+        self.problem = problem
+        self.program = made(source, problem)
+        return {str(key): str(value) for key, value in self.program.environment.items()}
+
+    def place(self, storages: dict[str, Any], copies: int) -> None:
+        """Put the operands there; only their flat storages travel, for pickled views would be arrays of their own."""
+        from gemmlab.check.drawn import Operands
+        from gemmlab.check.storage import poisoned, stored
+
+        made_of = {name: stored(self.problem, name, getattr(self.problem, f"{name}_format")) for name in "abc"}
+        for name, storage in storages.items():
+            made_of[name].storage[...] = storage
+        self.program.place(Operands(**made_of, d=poisoned(self.problem)), copies)
+
+    def elapsed(self, first: int, count: int, copies: int) -> float:
+        """Seconds of `count` multiplications, on the copies in turn from copy `first`."""
+        order = [index % copies for index in range(first, first + count)]
+        gc.collect()
+        gc.disable()
+        try:
+            return float(self.program.elapsed(order))
+        finally:
+            gc.enable()
+
+    def poison(self) -> None:
+        """Fill every D."""
+        self.program.poison()
+
+    def result(self, copy: int) -> Any:
+        """D of one copy."""
+        return self.program.result(copy)
+
+
+def made(source: str, problem: Gemm) -> Program:
+    """The program of a contender's `source`: `module:factory`, `FILE.py:factory`, or either with `:argument` behind.
+
+    factory(problem), or factory(problem, argument), gives it. Raises GemmlabError where there is no such factory.
+    """
+    where, _, rest = split_drive(source)
+    name, _, argument = rest.partition(":")
+    factory = attribute(module_of(where), name, where)
+    program: Program = factory(problem, argument) if argument else factory(problem)
+    return program
+
+
+def split_drive(source: str) -> tuple[str, str, str]:
+    """The source at its first colon, one after a drive's letter left alone."""
+    drive = source[:2] if source[1:2] == ":" and source[2:3] in ("\\", "/") else ""
+    where, colon, rest = source[len(drive) :].partition(":")
+    return drive + where, colon, rest
+
+
+def module_of(where: str) -> Any:
+    """The module of that name, or of that file; raises GemmlabError."""
+    if not where.endswith(".py"):
+        return importlib.import_module(where)
+    if not os.path.isfile(where):
+        raise GemmlabError(f"no file `{where}`", "FILE.py:FUNC")
+    spec = importlib.util.spec_from_file_location(os.path.basename(where)[:-3], where)
+    if spec is None or spec.loader is None:
+        raise GemmlabError(f"`{where}` cannot be imported", "a file of Python")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def attribute(module: Any, name: str, where: str) -> Callable[..., Program]:
+    """What the module calls so; raises GemmlabError."""
+    if not callable(found := getattr(module, name, None)):
+        raise GemmlabError(
+            f"`{where}` has no function `{name}`", "FILE.py:FUNC with FUNC(problem), which gives a program"
+        )
+    result: Callable[..., Program] = found
+    return result
+
+
+if __name__ == "__main__":
+    main()
