@@ -152,7 +152,7 @@ def speed() -> str:
                 )
     versions = result("numerics_speed")["versions"]
     head = (
-        f"Measured {result('numerics_speed')['date']}: CPU time of one thread, packing included, with the same bits as "
+        f"Measured {result('numerics_speed')['date']}: CPU time of one thread, packing included; the same bits as "
         f"mmasim {versions['mmasim']} in the same run. `vectors16` takes AVX-512, `vectors8` AVX2, `portable` any CPU."
     )
     heads = [
