@@ -10,11 +10,13 @@ if TYPE_CHECKING:
     from gemmlab.experiment.emulating import Asked, emulate_gemm, emulate_kernel
     from gemmlab.experiment.multiplying import Multiplication, multiplied
     from gemmlab.experiment.named_kernels import named_kernel
+    from gemmlab.experiment.running import Options, run_one, run_together
 
 __all__ = [
     "Asked",
     "Given",
     "Multiplication",
+    "Options",
     "emulate_gemm",
     "emulate_kernel",
     "explain",
@@ -22,16 +24,21 @@ __all__ = [
     "named_kernel",
     "on_chip",
     "require",
+    "run_one",
+    "run_together",
 ]
 
 LATER = {
     "Asked": "emulating",
     "Given": "arguments",
     "Multiplication": "multiplying",
+    "Options": "running",
     "emulate_gemm": "emulating",
     "emulate_kernel": "emulating",
     "multiplied": "multiplying",
     "named_kernel": "named_kernels",
+    "run_one": "running",
+    "run_together": "running",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import msgspec
 
@@ -14,7 +15,18 @@ from gemmlab.run.contender import Contender
 from gemmlab.run.environment import Gauge, surroundings
 from gemmlab.run.fault import ABOVE_LIMIT, CRASHED, REFUSED, WRONG, Fault, FaultError, fault_of
 from gemmlab.run.process import Process
-from gemmlab.run.timing import Protocol, Timing, beyond, copies_for, memory_needed, repetitions, rounds_for, steady
+from gemmlab.run.timing import (
+    NO_LIMITS,
+    Limits,
+    Protocol,
+    Timing,
+    beyond,
+    copies_for,
+    memory_needed,
+    repetitions,
+    rounds_for,
+    steady,
+)
 from gemmlab.units import capacity_text
 
 AFRESH = 4  # times that the repetitions are corrected: the first multiplication is slower than the others
@@ -41,14 +53,14 @@ def measure(
     *,
     threads: int = 1,
     device: int | None = None,
-    least_s: float = 0.0,
+    limits: Limits = NO_LIMITS,
     told: Told = lambda text: None,
 ) -> list[Outcome]:
     """Time the contenders in turn and check what they computed; whatever happens to one, the others go on.
 
-    `threads` is how many each may use where it does not say so itself; `device` which GPU. Nothing honest takes less
-    than `least_s` seconds. `told` hears what is being done. Raises GemmlabError for a problem that cannot be checked;
-    what a contender does is its Outcome.
+    `threads` is how many each may use where it does not say so itself; `device` which GPU. A time below the `limits`
+    is a fault. `told` hears what is being done. Raises GemmlabError for a problem that cannot be checked, and for too
+    little memory; what a contender does is its Outcome.
     """
     require_checkable(problem)
     needed = memory_needed(problem.compulsory_bytes, len(contenders))
@@ -69,14 +81,14 @@ def measure(
             attempt.tried(attempt.load)
             if attempt.fault is None:
                 given = given or [operands(problem, protocol.seed)]
-                attempt.tried(lambda a=attempt: a.prepare(given[0], len(contenders)))  # type: ignore[misc]
+                attempt.tried(attempt.prepare, given[0], len(contenders))
         for index in range(protocol.rounds):
             told(f"round {index + 1} of {protocol.rounds}")
             for attempt in attempts:
-                attempt.tried(lambda a=attempt, i=index: a.round(i))  # type: ignore[misc]
+                attempt.tried(attempt.round, index)
         for attempt in attempts:
             told(f"checking {attempt.contender.name}")
-            attempt.tried(lambda a=attempt: a.check(given[0], least_s))  # type: ignore[misc]
+            attempt.tried(attempt.check, *given, limits)
             if protocol.sustained_s > 0:
                 attempt.tried(attempt.sustain)
             attempt.quit()
@@ -105,15 +117,15 @@ class Attempt:
         self.notes: tuple[str, ...] = ()
         self.gauge: Gauge | None = None if contender.backend == "cpu" else Gauge(device)
 
-    def tried(self, step: Callable[[], None]) -> None:
+    def tried(self, step: Callable[..., None], *arguments: Any) -> None:
         """Take a step unless there is a fault already; whatever it raises is this contender's fault alone."""
         if self.fault is not None:
             return
         try:
-            step()
+            step(*arguments)
         except FaultError as error:
             self.fault = error.fault
-        except (Exception, MemoryError) as error:
+        except Exception as error:
             self.fault = fault_of(error)
         if self.fault is not None:
             self.end()
@@ -173,15 +185,15 @@ class Attempt:
             self.asked().ask("poison")
         self.samples.append(self.sample(self.repetitions))
 
-    def check(self, given: Operands, least_s: float) -> None:
+    def check(self, given: Operands, limits: Limits) -> None:
         """Judge the D that the last multiplication wrote, then the time itself."""
         d = self.asked().ask("result", (self.next - 1) % self.copies)
         self.verdict = judged(self.problem, given, d, self.contender)
         if not self.verdict.ok:
             raise FaultError(WRONG, wrong_in_words(self.verdict))
-        fastest = min(self.samples)
-        if beyond(fastest, least_s):
-            raise FaultError(ABOVE_LIMIT, f"{fastest:.4g} s, and the chip's peak allows no less than {least_s:.4g} s")
+        fastest, least = min(self.samples), limits.least_s(from_dram=not self.notes)
+        if beyond(fastest, least):
+            raise FaultError(ABOVE_LIMIT, f"{fastest:.4g} s, and this chip cannot take less than {least:.4g} s")
 
     def sustain(self) -> None:
         """Work without a pause, as long as asked for."""

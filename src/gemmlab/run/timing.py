@@ -64,6 +64,20 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
         return quantile(self.samples, 0.75)
 
 
+class Limits(msgspec.Struct, frozen=True):
+    """Seconds that nothing honest stays below."""
+
+    compute_s: float = 0.0  #: all products at the chip's peak
+    dram_s: float = 0.0  #: each matrix once through memory, where no cache may hold it; 0: not known for sure
+
+    def least_s(self, *, from_dram: bool) -> float:
+        """The longer of both; of memory only where the operands came from there."""
+        return max(self.compute_s, self.dram_s if from_dram else 0.0)
+
+
+NO_LIMITS = Limits()
+
+
 class Spread(msgspec.Struct, frozen=True):
     """A median with its quartiles, and how many rounds are behind them."""
 
@@ -90,7 +104,7 @@ def repetitions(once_s: float, sample_s: float) -> int:
 
 
 def rounds_for(sample_s: float, protocol: Protocol) -> int:
-    """Rounds when a sample takes `sample_s`: as asked, fewer where they would not fit the budget, then three at least."""
+    """Rounds when a sample takes `sample_s`: as asked; where they do not fit the budget fewer, but three at least."""
     fitting = int(protocol.budget_s / sample_s) if sample_s > 0 else protocol.rounds
     return min(protocol.rounds, max(LEAST_ROUNDS, fitting))
 
