@@ -28,6 +28,10 @@ VERBS = {
         "gemmlab.cli.explain",
         "What a multiplication moves, what bounds it, its time and what to change; no hardware needed.",
     ),
+    "run": Verb(
+        "gemmlab.cli.run",
+        "Run real kernels on this machine: timed in turn beside their count, each result checked.",
+    ),
     "emulate": Verb(
         "gemmlab.cli.emulate",
         "Run a GPU kernel on the CPU: every access counted, races and other faults named, its result checked.",

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from gemmlab.report.numerics_units import unit_table, unit_text
     from gemmlab.report.page import html
     from gemmlab.report.plots import ladder_svg, plot_svg, roofline_svg, tile_svg, waterfall_svg
+    from gemmlab.report.ran import run_table
+    from gemmlab.report.ran_picture import run_svg
     from gemmlab.report.spreadsheet import csv_rows
     from gemmlab.report.sweep import sweep_table
     from gemmlab.report.text import print_record, terminal
@@ -24,6 +26,8 @@ __all__ = [
     "plot_svg",
     "print_record",
     "roofline_svg",
+    "run_svg",
+    "run_table",
     "sweep_table",
     "terminal",
     "tile_svg",
@@ -40,6 +44,8 @@ HOMES = {
     "numerics_units": ("unit_table", "unit_text"),
     "page": ("html",),
     "plots": ("ladder_svg", "plot_svg", "roofline_svg", "tile_svg", "waterfall_svg"),
+    "ran": ("run_table",),
+    "ran_picture": ("run_svg",),
     "spreadsheet": ("csv_rows",),
     "sweep": ("sweep_table",),
     "text": ("print_record", "terminal"),

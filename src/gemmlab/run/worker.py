@@ -14,7 +14,7 @@ import pickle
 import signal
 import struct
 import sys
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import IO, TYPE_CHECKING, Any
 
 from gemmlab.record import GemmlabError
 
@@ -28,7 +28,7 @@ LENGTH = struct.Struct("<Q")
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
-def write_message(stream: BinaryIO, message: Any) -> None:
+def write_message(stream: IO[bytes], message: Any) -> None:
     """Send one message."""
     data = pickle.dumps(message, protocol=5)
     stream.write(LENGTH.pack(len(data)))
@@ -36,7 +36,7 @@ def write_message(stream: BinaryIO, message: Any) -> None:
     stream.flush()
 
 
-def read_message(stream: BinaryIO) -> Any:
+def read_message(stream: IO[bytes]) -> Any:
     """The next message; raises EOFError where the other side is gone."""
     head = stream.read(LENGTH.size)
     if len(head) < LENGTH.size:
@@ -81,7 +81,7 @@ def leave_no_core() -> None:
         return
 
 
-def serve(commands: BinaryIO, replies: BinaryIO) -> None:
+def serve(commands: IO[bytes], replies: IO[bytes]) -> None:
     """Answer each command with ("ok", value) or ("fault", kind, detail)."""
     from gemmlab.run.fault import fault_of
 

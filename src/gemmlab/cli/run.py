@@ -1,0 +1,116 @@
+"""`gemmlab run`: real kernels on this machine, timed beside their count, each result checked."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from gemmlab.cli.options import PROBLEM
+from gemmlab.cli.output import check_target, emit
+from gemmlab.cli.parse import parse
+from gemmlab.cli.run_options import OUTPUT, RUN
+from gemmlab.cli.shapes import shapes_of
+from gemmlab.record import GemmlabError, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from gemmlab.experiment import Options
+    from gemmlab.run.contender import Contender
+
+HELP = "gemmlab run --help"
+SOURCE = ("SOURCE", "M N K: A is (M, K), B is (K, N).")
+LARGEST_SEED = 2**32 - 1  #: of numpy's generator
+
+
+def help_text(about: str) -> str:
+    """What `gemmlab run --help` prints."""
+    from gemmlab.cli.help import of_verb
+
+    return of_verb("gemmlab run M N K [FLAGS]", about, SOURCE, RUN, "gemmlab run 1024 1024 1024 --threads 1")
+
+
+def run(words: Sequence[str]) -> int:
+    """Run what the words say; 1 where a result is wrong or a kernel has a fault; raises GemmlabError."""
+    source, given = parse(words, RUN, HELP)
+    output = OUTPUT.of(given)
+    if "plot" in output:
+        check_target("--plot", output["plot"])
+    shapes = shapes_of(source, PROBLEM.of(given), {})
+    if len(shapes) > 1:
+        raise GemmlabError(f"there are {len(shapes)} shapes", "M N K: one multiplication at a time")
+    problem = shapes[0].problem
+    chosen = contenders_of(given, (problem.a_format, problem.b_format))
+    from gemmlab import experiment
+
+    with progress() as told:
+        records = experiment.run_together(problem, chosen, options_of(given), told)
+    deliver(records, output)
+    return status(records, named="kernel" in given)
+
+
+def contenders_of(given: dict[str, Any], formats: tuple[str, str]) -> list[Contender]:
+    """The kernels that the flags choose; raises GemmlabError."""
+    from gemmlab.run import registry
+
+    backends = given.get("backend") or default_backends(registry.backends())
+    return registry.contenders(given.get("kernel", ()), backends, formats)
+
+
+def default_backends(known: Sequence[str]) -> tuple[str, ...]:
+    """Those of the GPU where there is one, else the processor's."""
+    from gemmlab.chips.nvidia import gpus
+
+    on_gpu = tuple(name for name in known if name not in ("cpu", "webgpu"))
+    return on_gpu if on_gpu and gpus() else ("cpu",)
+
+
+def options_of(given: dict[str, Any]) -> Options:
+    """How the flags want kernels to be run; raises GemmlabError."""
+    from gemmlab import experiment
+    from gemmlab.run.timing import Protocol
+
+    if not 0 <= given.get("seed", 0) <= LARGEST_SEED:
+        raise GemmlabError(f"--seed: {given['seed']} is no seed", f"a whole number from 0 to {LARGEST_SEED}")
+    fields = {"rounds": "rounds", "sustained": "sustained_s", "timeout": "limit_s", "seed": "seed"}
+    protocol = Protocol(**{field: given[flag] for flag, field in fields.items() if flag in given})
+    return experiment.Options(threads=given.get("threads", 0), device=given.get("device"), protocol=protocol)
+
+
+def status(records: Sequence[Record], *, named: bool) -> int:
+    """1 where a kernel has a fault, or none has a time; one that nobody named may refuse."""
+    faults = [record.measurement.fault for record in records if record.measurement and record.measurement.fault]
+    counted = [fault for fault in faults if named or fault != "refused"]
+    return 1 if counted or len(faults) == len(records) else 0
+
+
+def deliver(records: Sequence[Record], output: dict[str, Any]) -> None:
+    """Write the picture, then print; raises GemmlabError where a file cannot be written."""
+    if "plot" in output:
+        from gemmlab.report import run_svg, write_file
+
+        write_file(output["plot"], run_svg(records))
+        print(f"wrote {output['plot']}", file=sys.stderr)
+    if "json" in output:
+        emit("".join(record.to_json() + "\n" for record in records), for_programs=True)
+        return
+    from gemmlab.report import run_table
+
+    emit(run_table(records, width=output.get("width")) + "\n")
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str], None]]:
+    """What tells on a terminal what is being done, and takes it back at the end."""
+    shown = sys.stderr.isatty()
+
+    def told(text: str) -> None:
+        if shown:
+            print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield told
+    finally:
+        told("")
