@@ -154,6 +154,7 @@ def record_of(problem: Gemm, chip: Chip, outcome: Outcome, threads: int) -> Reco
     who, timing, fault = outcome.contender, outcome.timing, outcome.fault
     used = with_cores(chip, threads) if chip.kind == "cpu" else chip
     counted, why = explained(problem, used, who)
+    said = [text for text in (why, busy(outcome.environment) if chip.kind == "cpu" else "") if text]
     limit = limits_of(problem, used).least_s(from_dram=True)
     base = Measurement(
         backend=who.backend,
@@ -165,7 +166,7 @@ def record_of(problem: Gemm, chip: Chip, outcome: Outcome, threads: int) -> Reco
         limit_s=limit or None,
         fault=fault.kind if fault else "",
         fault_detail=fault.detail if fault else "",
-        notes=(why,) if why else (),
+        notes=tuple(said),
     )
     if timing is not None:
         base = msgspec.structs.replace(
@@ -182,6 +183,12 @@ def record_of(problem: Gemm, chip: Chip, outcome: Outcome, threads: int) -> Reco
             notes=(*timing.notes, *base.notes),
         )
     return msgspec.structs.replace(counted, measurement=base, verdict=outcome.verdict)
+
+
+def busy(environment: dict[str, str]) -> str:
+    """What other work there was before a run on the CPU; empty where there was little."""
+    load, count = float(environment.get("load_before", 0)), cores()
+    return f"{count} cores had a load of {load:g} before the run: times may be too long" if load > count / 2 else ""
 
 
 def explained(problem: Gemm, chip: Chip, who: Contender) -> tuple[Record, str]:

@@ -8,7 +8,7 @@ from gemmlab.record import Measurement, Record
 from gemmlab.report import story
 from gemmlab.report.canvas import Canvas, cells, shorten
 from gemmlab.report.words import amount, clean, percent, plain
-from gemmlab.run.timing import Spread, ranks
+from gemmlab.run.timing import Spread, ranks, told_apart
 
 COLUMNS = ("kernel", "loads", "predicted", "measured", "spread", "of limit", "result")
 NAME_CAP = 18
@@ -140,8 +140,10 @@ def conclusions(records: Sequence[Record]) -> list[str]:
     if vendors and own:
         library = min(vendors, key=lambda m: m.time_s or 0.0)
         best = min(own, key=lambda m: m.time_s or 0.0)
-        ratio = (library.time_s or 0.0) / (best.time_s or 1.0)
-        said.append(f"{clean(best.kernel)} reaches {plain(ratio, 2)} of {clean(library.kernel)}'s speed, measured")
+        ratio = plain((library.time_s or 0.0) / (best.time_s or 1.0), 2)
+        apart = told_apart(spread_of(best), spread_of(library))
+        doubt = "" if apart else ", which this run does not tell apart"
+        said.append(f"{clean(best.kernel)} has {ratio} of {clean(library.kernel)}'s speed, measured{doubt}")
     return said
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from gemmlab.check import Operands, operands
 from gemmlab.problem import Gemm
@@ -188,12 +189,17 @@ class Attempt:
     def check(self, given: Operands, limits: Limits) -> None:
         """Judge the D that the last multiplication wrote, then the time itself."""
         d = self.asked().ask("result", (self.next - 1) % self.copies)
+        if (shape := shape_of(d)) != (wanted := shape_of(given.d.array)):
+            raise FaultError(WRONG, f"D has the shape {shape}, not {wanted}")
         self.verdict = judged(self.problem, given, d, self.contender)
         if not self.verdict.ok:
             raise FaultError(WRONG, wrong_in_words(self.verdict))
         fastest, least = min(self.samples), limits.least_s(from_dram=not self.notes)
         if beyond(fastest, least):
-            raise FaultError(ABOVE_LIMIT, f"{fastest:.4g} s, and this chip cannot take less than {least:.4g} s")
+            said = f"{fastest:.4g} s, and this chip cannot take less than {least:.4g} s"
+            if self.contender.backend == "cpu":
+                said += ", unless it was busy when its peak was measured"
+            raise FaultError(ABOVE_LIMIT, said)
 
     def sustain(self) -> None:
         """Work without a pause, as long as asked for."""
@@ -234,3 +240,8 @@ class Attempt:
             fault=self.fault,
             environment={**found, **self.environment},
         )
+
+
+def shape_of(d: Any) -> Any:
+    """Sides of a result, of each member of a group."""
+    return [np.shape(each) for each in d] if isinstance(d, list | tuple) else np.shape(d)

@@ -176,13 +176,11 @@ def module_of(where: str) -> Any:
     return module
 
 
-def attribute(module: Any, name: str, where: str) -> Callable[..., Program]:
+def attribute(module: Any, name: str, where: str) -> Callable[..., Any]:
     """What the module calls so; raises GemmlabError."""
     if not callable(found := getattr(module, name, None)):
-        raise GemmlabError(
-            f"`{where}` has no function `{name}`", "FILE.py:FUNC with FUNC(problem), which gives a program"
-        )
-    result: Callable[..., Program] = found
+        raise GemmlabError(f"`{os.path.basename(where)}` has no function `{name}`", "FILE.py:FUNC")
+    result: Callable[..., Any] = found
     return result
 
 
