@@ -247,7 +247,8 @@ def ladder_cases() -> Iterator[Case]:
     """Every rung at shapes that fit its tiles and shapes that do not."""
     import ladder
 
-    rungs = {name: (rung, rung.source) for name, rung in ladder.RUNGS.items()}
+    # warp_tile stands for a kernel in CUDA C++, and no counters of it are recorded yet
+    rungs = {name: (rung, rung.source) for name, rung in ladder.RUNGS.items() if name != "warp_tile"}
     rungs["unpadded"] = (ladder.RUNGS["padded"], ladder.BROKEN["unpadded"].source)
     for m, n, k in SHAPES:
         for name, (rung, source) in rungs.items():

@@ -115,6 +115,15 @@ RUNGS: dict[str, Rung] = {
             counted_by="register",
         ),
         Rung(
+            "warp_tile",
+            "warp_tile:kernel",
+            "a warp owns a rectangle, its lanes read without conflicts; two tiles take turns",
+            (128, 1, 1),
+            (128, 128),
+            counted_by="register",
+            settings={"tile": (128, 128, 16), "thread_m": 8, "thread_n": 16},
+        ),
+        Rung(
             "split_k",
             "split_k:kernel",
             "blocks share k, atomics join their sums",
