@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from experiment.quick_sweep import PLAN, items, main, run_one
-from gemmlab.experiment.keys import Key
+from experiment.quick_sweep import PLAN, items, main, run
+from gemmlab.experiment.keys import Key, plan_of
 from gemmlab.experiment.sweep import items_of, sweep
 from gemmlab.problem import Gemm, Shape
 from gemmlab.record import GemmlabError
@@ -28,7 +28,7 @@ SCRIPT = Path(__file__).with_name("quick_sweep.py")
 def kept(what, **options):
     """What a sweep keeps, in order."""
     found = []
-    list(sweep(what, options.pop("run_one", run_one), lambda item, record: found.append((item, record)), **options))
+    list(sweep(what, options.pop("run", run), found.extend, **options))
     return found
 
 
@@ -65,10 +65,10 @@ def test_killed_at_20_random_moments_it_ends_as_if_undisturbed(tmp_path, how, ca
     assert "finished" not in told, "it was done before it was killed often enough"
     subprocess.run(command, check=True, capture_output=True)
     with open_store(path) as store:
-        (run,) = store.runs()
-        assert run.finished
+        (only,) = store.runs()
+        assert only.finished
         assert sorted(row.key for row in store.records()) == undisturbed(tmp_path, how)
-        assert len(store.keys(run)) == 60
+        assert len(store.keys(only)) == 80
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is a signal")
@@ -83,15 +83,15 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_sweep_goes_on(tmp_path):
     assert process.returncode != 0
     assert "KeyboardInterrupt" in error
     told += rest.split("\n")[:-1]
-    assert len(told) < 60
+    assert len(told) < 80
     with open_store(path) as store:
         assert {str(row.key) for row in store.records()} >= set(told)
-        (run,) = store.runs()
-        assert run.finished is None
-        done = store.keys(run)
-        assert store.begin("quick", PLAN).id == run.id
+        (only,) = store.runs()
+        assert only.finished is None
+        done = store.keys(only)
+        assert store.begin("quick", PLAN).id == only.id
     again = kept(items(), done=done)
-    assert len(again) == 60 - len(done)
+    assert len(again) == 80 - len(done)
     assert not {item.key for item, _ in again} & done
 
 
@@ -107,32 +107,35 @@ def test_every_executor_keeps_the_same_records(make):
     assert sorted((item.key, record) for item, record in found) == sorted(
         (item.key, record) for item, record in kept(items())
     )
-    assert len(found) == 60
+    assert len(found) == 80
 
 
-def test_an_item_that_raises_becomes_a_record_with_its_fault():
-    errors = {
-        "naive": GemmlabError("no GPU here", "use --backend cpu"), "ikj": MemoryError("too large"),
-        "block": ZeroDivisionError("division by zero"), "packed": SystemExit(3),
-    }  # fmt: skip
+@pytest.mark.parametrize(
+    ("error", "fault", "detail"),
+    [
+        (GemmlabError("no GPU here", "--backend cpu"), "refused", "no GPU here"),
+        (MemoryError("too large"), "out of memory", "MemoryError: too large"),
+        (ZeroDivisionError("division by zero"), "crashed", "ZeroDivisionError: division by zero"),
+        (SystemExit(3), "crashed", "SystemExit: 3"),
+    ],
+)
+def test_a_batch_that_raises_becomes_records_with_its_fault_and_the_others_are_measured(error, fault, detail):
+    def fails(problem, contenders, options):
+        if problem.m == 3:
+            raise error
+        return [timed(made_item(kernel=who.name)) for who in contenders]
 
-    def fails(problem, who, options):
-        if who.name in errors:
-            raise errors[who.name]
-        return run_one(problem, who, options)
-
-    faults = {}
-    for item, record in kept(items(), run_one=fails):
+    found = kept(items(), run=fails)
+    assert len(found) == 80
+    for item, record in found:
         measured = record.measurement
-        faults[item.contender.name] = (measured.fault, measured.fault_detail)
-        assert (measured.time_s is None) == (item.contender.name != "numpy")
-        assert record.problem == item.problem.section()
         assert (measured.backend, measured.kernel) == ("cpu", item.contender.name)
-    assert faults == {
-        "naive": ("refused", "no GPU here"), "ikj": ("out of memory", "MemoryError: too large"),
-        "block": ("crashed", "ZeroDivisionError: division by zero"), "packed": ("crashed", "SystemExit: 3"),
-        "numpy": ("", ""),
-    }  # fmt: skip
+        if item.problem.m == 3:
+            assert (measured.time_s, measured.fault) == (None, fault)
+            assert detail in measured.fault_detail
+            assert record.problem == item.problem.section()
+        else:
+            assert (measured.time_s, measured.fault) == (1e-3, "")
 
 
 def test_what_is_done_is_not_measured_again():
@@ -144,14 +147,27 @@ def test_what_is_done_is_not_measured_again():
 
 
 def test_an_item_that_stands_twice_is_measured_once():
-    assert len(kept([*items(), *items()])) == 60
+    assert len(kept([*items(), *items()])) == 80
 
 
-def test_a_device_runs_one_item_at_a_time_and_all_devices_run():
+def test_contenders_of_one_multiplication_and_chip_are_timed_together():
+    given = []
+
+    def note(problem, contenders, options):
+        given.append((problem.m, [who.name for who in contenders]))
+        return [timed(made_item(kernel=who.name)) for who in contenders]
+
+    shapes = [Shape(Gemm(8, 8, 8)), Shape(Gemm(9, 8, 8))]
+    every = items_of(shapes, [contender("a"), contender("g", "cuda"), contender("b")], lambda who: who.backend)
+    kept(every, run=note, done={every[0].key})
+    assert given == [(8, ["g"]), (8, ["b"]), (9, ["a", "b"]), (9, ["g"])]
+
+
+def test_a_device_runs_one_batch_at_a_time_and_all_devices_run():
     busy, most, used, lock = Counter(), Counter(), Counter(), threading.Lock()
     meet = threading.Barrier(4, timeout=30)
 
-    def watch(problem, who, device):
+    def watch(problem, contenders, device):
         with lock:
             busy[device] += 1
             most[device] = max(most[device], busy[device])
@@ -159,16 +175,16 @@ def test_a_device_runs_one_item_at_a_time_and_all_devices_run():
             first = used[device] == 1
         if first:
             meet.wait()  # all four at once, or this ends in a fault
-        time.sleep(0.001 * (device == 0))
+        time.sleep(0.05 if device == 0 else 0.001)
         with lock:
             busy[device] -= 1
-        return timed(made_item(kernel=who.name))
+        return [timed(made_item(kernel=who.name)) for who in contenders]
 
     with ThreadPoolExecutor(16) as executor:
-        found = kept(items(), run_one=watch, options=(0, 1, 2, 3), executor=executor)
+        found = kept(items(), run=watch, options=(0, 1, 2, 3), executor=executor)
     assert {record.measurement.fault for _, record in found} == {""}
     assert dict(most) == {0: 1, 1: 1, 2: 1, 3: 1}
-    assert sum(used.values()) == 60
+    assert sum(used.values()) == 40
     assert used[0] < max(used[1], used[2], used[3]), "a slow device held the others up"
 
 
@@ -176,37 +192,40 @@ def test_nothing_is_said_to_be_done_before_it_is_kept():
     order = []
 
     class Watcher:
-        def begun(self, item):
-            order.append(("begun", item.key))
+        def begun(self, batch):
+            order.append(("begun", batch.items[0].key))
 
-        def ended(self, item, record):
-            order.append(("ended", item.key))
+        def ended(self, done):
+            order.append(("ended", done[0].item.key))
 
-    for done in sweep(items()[:3], run_one, lambda item, record: order.append(("kept", item.key)), watcher=Watcher()):
+    def keep(done):
+        order.append(("kept", done[0].item.key))
+
+    for done in sweep(items()[:6:2], run, keep, watcher=Watcher()):
         order.append(("given", done.item.key))
-    assert order == [(what, item.key) for item in items()[:3] for what in ("begun", "kept", "ended", "given")]
+    assert order == [(what, item.key) for item in items()[:6:2] for what in ("begun", "kept", "ended", "given")]
 
 
 def test_a_keep_that_raises_ends_the_sweep_and_what_was_kept_stays():
     found = []
 
-    def keep(item, record):
-        if len(found) == 7:
+    def keep(done):
+        if len(found) == 14:
             raise GemmlabError("the disk is full")
-        found.append(item.key)
+        found.extend(item.key for item, _ in done)
 
     with ThreadPoolExecutor(2) as executor, pytest.raises(GemmlabError, match="the disk is full"):
-        list(sweep(items(), run_one, keep, options=(0, 1), executor=executor))
-    assert len(set(found)) == 7
+        list(sweep(items(), run, keep, options=(0, 1), executor=executor))
+    assert len(set(found)) == 14
 
 
-def dies(problem, who, options):
+def dies(problem, contenders, options):
     os._exit(1)
 
 
 def test_an_executor_whose_workers_die_ends_it_with_the_remedy():
     with ProcessPoolExecutor(1) as executor, pytest.raises(GemmlabError, match="workers of the sweep broke") as caught:
-        kept(items(), run_one=dies, executor=executor)
+        kept(items(), run=dies, executor=executor)
     assert "the same command goes on" in caught.value.hint
 
 
@@ -232,6 +251,36 @@ def test_items_are_each_shape_by_each_kernel_that_takes_its_formats():
 
 def test_formats_replace_the_shapes_own():
     found = items_of(
-        [Shape(Gemm(8, 8, 8, "float16", layout="nt"))], [contender()], lambda _: "epyc", ["float32", "bfloat16"]
+        [Shape(Gemm(8, 8, 8, "float16", layout="nt"))], [contender()], lambda _: "", formats=["float32", "bfloat16"]
     )
     assert [item.key.problem for item in found] == ["8x8x8 float32 layout=nt", "8x8x8 bfloat16 layout=nt"]
+
+
+def test_threads_are_those_of_the_contender_else_those_given_and_of_cpus_alone():
+    who = [contender("own", threads=2), contender("free"), contender("gpu", "cuda")]
+    assert [item.key.threads for item in items_of([Shape(Gemm(8, 8, 8))], who, lambda _: "", threads=4)] == [2, 4, 0]
+
+
+def test_kernels_of_ones_own_are_told_apart_by_their_file(tmp_path):
+    own = [
+        contender("fast", source=f"gemmlab.run.own:factory({tmp_path}/{name}.py:fast)") for name in ("first", "second")
+    ]
+    assert [item.key.kernel for item in items_of([Shape(Gemm(8, 8, 8))], own, lambda _: "")] == [
+        "first.py:fast", "second.py:fast",
+    ]  # fmt: skip
+
+
+def test_a_plan_is_another_where_anything_that_it_says_is(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text("def fast(): ...")
+
+    def plan(side=8, said="options", name="naive", **fields):
+        return plan_of(items_of([Shape(Gemm(side, 8, 8))], [contender(name, **fields)], lambda _: "epyc"), said)
+
+    source = f"{file}:fast"
+    plans = [plan(), plan(9), plan(said="others"), plan(name="packed"), plan(threads=1), plan(source=source)]
+    assert len(set(plans)) == len(plans)
+    assert plan() == plans[0]
+    assert plan(source=source) == plans[-1]
+    file.write_text("def fast(): pass")
+    assert plan(source=source) != plans[-1]

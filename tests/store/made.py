@@ -7,13 +7,12 @@ from gemmlab.run.contender import Contender
 
 
 def contender(name="packed", backend="cpu", **fields):
-    return Contender(
-        name=name, backend=backend, source=f"none:{name}", idea="", formats=("float32", "bfloat16"), **fields
-    )
+    plain = {"source": f"none:{name}", "idea": "", "formats": ("float32", "bfloat16")}
+    return Contender(name=name, backend=backend, **plain | fields)
 
 
 def item(m=64, n=64, k=64, form="float32", *, kernel="packed", backend="cpu", chip="epyc-7b13", threads=1, **fields):
-    return Item(problem=Gemm(m, n, k, form, **fields), contender=contender(kernel, backend, threads=threads), chip=chip)
+    return Item(problem=Gemm(m, n, k, form, **fields), contender=contender(kernel, backend), chip=chip, threads=threads)
 
 
 def timed(what, time_s=1e-3, spread=0.01, environment=None):

@@ -189,7 +189,9 @@ def test_a_record_that_json_cannot_hold_is_refused_when_it_is_kept(tmp_path):
         run = store.begin("squares")
         broken = msgspec.structs.replace(timed(item()).problem, alpha=float("nan"))
         with pytest.raises(GemmlabError, match="packed cannot be kept"):
-            store.add(run, item(), msgspec.structs.replace(timed(item()), problem=broken))
+            store.keep(
+                run, [(item(m=1), timed(item())), (item(), msgspec.structs.replace(timed(item()), problem=broken))]
+            )
         assert store.keys(run) == set()
 
 

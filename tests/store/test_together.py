@@ -6,6 +6,8 @@ import sys
 import pytest
 
 from gemmlab.store import open_store
+from gemmlab.store.schema import transaction
+from gemmlab.store.store import INSERT, line_of
 from store.made import item, timed
 
 SPAWN = multiprocessing.get_context("spawn")  # nothing of a connection may cross, as between two commands
@@ -63,8 +65,7 @@ def test_a_reader_sees_what_was_kept_while_another_writes(tmp_path):
         run = writer.begin("squares")
         for index in range(5):
             each = item(m=index + 1)
-            writer.connection.execute("BEGIN IMMEDIATE")
-            writer.add(run, each, timed(each))
-            assert len(list(reader.records())) == index
-            writer.connection.execute("COMMIT")
+            with transaction(writer.connection):
+                writer.connection.execute(INSERT, line_of(run, each, timed(each)))
+                assert len(list(reader.records())) == index
             assert len(list(reader.records())) == index + 1

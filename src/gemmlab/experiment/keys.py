@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from functools import cache
+from hashlib import sha256
+from pathlib import Path
 
 import msgspec
 
 from gemmlab.problem import Gemm
 from gemmlab.record import ProblemSection
 from gemmlab.run.contender import Contender
+
+OWN_FILE = re.compile(r"([^():]+\.py):\w+")  #: the file in the source of a contender that is a kernel of one's own
+OWN = re.compile(r"([^():/\\]+\.py:\w+)")  #: the same without its folder, and the function
 
 
 class Key(msgspec.Struct, frozen=True, order=True):
@@ -17,7 +24,7 @@ class Key(msgspec.Struct, frozen=True, order=True):
     problem: str  #: of `problem_key`
     chip: str  #: as `gemmlab chips` lists it, or as the machine names itself
     backend: str  #: where the kernel runs
-    kernel: str  #: its name within the backend
+    kernel: str  #: its name within the backend; of one's own, file.py:function
     threads: int = 0  #: of the CPU; 0: as many as the process may use
 
 
@@ -27,13 +34,37 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     problem: Gemm
     contender: Contender
     chip: str
+    threads: int = 0  #: of the CPU; 0: as many as the process may use
     name: str = ""  #: of the shape in its list
 
     @property
     def key(self) -> Key:
         """What the run holds of it once."""
         who = self.contender
-        return Key(problem_key(self.problem), self.chip, who.backend, who.name, who.threads)
+        return Key(problem_key(self.problem), self.chip, who.backend, kernel_name(who), self.threads)
+
+
+def kernel_name(contender: Contender) -> str:
+    """Its name within the backend; of a kernel of one's own its file's too, since two may name a function alike."""
+    own = OWN.search(contender.source)
+    return own[1] if own else contender.name
+
+
+def plan_of(items: Iterable[Item], said: str = "") -> str:
+    """What a sweep was asked to do, as a digest: the same plan goes on with what an interrupted one has left.
+
+    `said` is whatever else a figure depends on, such as the options. A kernel of one's own counts with its text.
+    """
+    digest = sha256(said.encode())
+    files: dict[str, bytes] = {}
+    for item in items:
+        who = item.contender
+        digest.update(repr(item.key).encode() + msgspec.json.encode(who))
+        if own := OWN_FILE.search(who.source):
+            files.setdefault(own[1], Path(own[1]).read_bytes() if Path(own[1]).is_file() else b"")
+    for name, content in sorted(files.items()):
+        digest.update(name.encode() + b"\0" + sha256(content).digest())
+    return digest.hexdigest()
 
 
 def problem_key(problem: Gemm) -> str:

@@ -1,6 +1,6 @@
-"""A sweep: every shape by every kernel, each measured once, kept as soon as it is known, and whatever happens to one.
+"""A sweep: every shape by every kernel, each measured once and kept as soon as it is known, whatever happens to one.
 
-One device runs one item at a time, since two that share it would time each other; devices run side by side.
+One device runs one batch at a time, since two that share it would time each other; devices run side by side.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from contextlib import closing
 from typing import Any, NamedTuple, Protocol
 
 from gemmlab.experiment.keys import Item, Key
+from gemmlab.experiment.running import failed
 from gemmlab.problem import Gemm, Shape
-from gemmlab.record import GemmlabError, Measurement, Record
+from gemmlab.record import GemmlabError, Record
 from gemmlab.run.contender import Contender
 
-RunOne = Callable[[Gemm, Contender, Any], Record]
-
-FAULTS: tuple[tuple[type[BaseException], str], ...] = ((GemmlabError, "refused"), (MemoryError, "out of memory"))
+Run = Callable[[Gemm, Sequence[Contender], Any], Sequence[Record]]
 
 
 class Done(NamedTuple):
@@ -28,15 +27,26 @@ class Done(NamedTuple):
     record: Record
 
 
+class Batch(NamedTuple):
+    """The contenders that are left of one multiplication on one chip: timed in turn, A B A B, so kept at once."""
+
+    items: tuple[Item, ...]
+
+    @property
+    def problem(self) -> Gemm:
+        """What they all compute."""
+        return self.items[0].problem
+
+
 class Watcher(Protocol):
     """Whoever wants to know how far a sweep is."""
 
-    def begun(self, item: Item) -> None:
+    def begun(self, batch: Batch) -> None:
         """It is being measured, or waits for a worker of the executor."""
         ...
 
-    def ended(self, item: Item, record: Record) -> None:
-        """It is measured and kept."""
+    def ended(self, done: Sequence[Done]) -> None:
+        """A batch is measured and kept."""
         ...
 
 
@@ -44,26 +54,41 @@ def items_of(
     shapes: Iterable[Shape],
     contenders: Sequence[Contender],
     chip_of: Callable[[Contender], str],
+    *,
     formats: Sequence[str] = (),
+    threads: int = 0,
 ) -> list[Item]:
     """Every shape in every format by every contender that takes its formats, each once, in the shapes' order.
 
-    `formats` replace the shapes' own; `chip_of` names the chip that a contender runs on.
+    `formats` replace the shapes' own; `chip_of` names the chip that a contender runs on; `threads` are of contenders on
+    the CPU that do not say so themselves.
     """
     found: dict[Key, Item] = {}
     for shape in shapes:
         for problem in [shape.problem.in_format(name) for name in formats] or [shape.problem]:
-            for contender in contenders:
-                if {problem.a_format, problem.b_format} <= set(contender.formats):
-                    item = Item(problem=problem, contender=contender, chip=chip_of(contender), name=shape.name)
+            for who in contenders:
+                if {problem.a_format, problem.b_format} <= set(who.formats):
+                    used = who.threads or threads if who.backend == "cpu" else 0
+                    item = Item(problem=problem, contender=who, chip=chip_of(who), threads=used, name=shape.name)
                     found.setdefault(item.key, item)
     return list(found.values())
 
 
+def batches_of(items: Iterable[Item], done: Collection[Key] = ()) -> list[Batch]:
+    """The items whose key is not done, each once, those of one multiplication and chip together; in their order."""
+    seen = set(done)
+    found: dict[tuple[Gemm, str], list[Item]] = {}
+    for item in items:
+        if item.key not in seen:
+            seen.add(item.key)
+            found.setdefault((item.problem, item.chip), []).append(item)
+    return [Batch(tuple(together)) for together in found.values()]
+
+
 def sweep(
     items: Iterable[Item],
-    run_one: RunOne,
-    keep: Callable[[Item, Record], object],
+    run: Run,
+    keep: Callable[[Sequence[Done]], object],
     *,
     options: Sequence[Any] = (None,),
     done: Collection[Key] = (),
@@ -72,84 +97,67 @@ def sweep(
 ) -> Iterator[Done]:
     """Measure each item whose key is not done, keep its Record, and only then say that it is done.
 
-    `options` are what `run_one` gets, one for each device; an item takes a device that is free. Without an executor
-    items run here, one after another, on the first. What `run_one` raises becomes a Record with the fault.
+    `run` gives a Record for each contender of a multiplication, in order. `options` are what it gets, one for each
+    device; a batch takes a device that is free. Without an executor batches run here, one after another, on the first.
+    What `run` raises becomes the fault of each Record of the batch. `keep` gets a batch and keeps all of it, or none.
     Whatever ends the sweep early (Ctrl-C, a `keep` that raises) leaves what was kept, and cancels what waits.
     Raises GemmlabError where there is no device or the executor breaks.
     """
     if not options:
         raise GemmlabError("a sweep without a device", "give the options of one at least")
-    seen = set(done)
-    left = [item for key, item in {item.key: item for item in items}.items() if key not in seen]
+    left = batches_of(items, done)
     if executor is None:
-        finished = in_turn(left, run_one, options[0], watcher)
+        finished = in_turn(left, run, options[0], watcher)
     else:
-        finished = side_by_side(left, run_one, options, executor, watcher)
+        finished = side_by_side(left, run, options, executor, watcher)
     with closing(finished):
-        for item, record in finished:
-            keep(item, record)
+        for together in finished:
+            keep(together)
             if watcher:
-                watcher.ended(item, record)
-            yield Done(item, record)
+                watcher.ended(together)
+            yield from together
 
 
-def attempt(run_one: RunOne, item: Item, options: Any) -> Record:
-    """The item's Record, or the Record of what it raised."""
+def attempt(run: Run, batch: Batch, options: Any) -> list[Done]:
+    """The batch's Records, or those of what it raised."""
     try:
-        return run_one(item.problem, item.contender, options)
+        records = run(batch.problem, [item.contender for item in batch.items], options)
     except (Exception, SystemExit) as error:
-        return failed(item, error)
-
-
-def failed(item: Item, error: BaseException) -> Record:
-    """The Record of an item that raised: a fault and no time."""
-    who = item.contender
-    kind = next((name for kind, name in FAULTS if isinstance(error, kind)), "crashed")
-    detail = error.text if isinstance(error, GemmlabError) else f"{type(error).__name__}: {error}".rstrip(": ")
-    measurement = Measurement(
-        backend=who.backend,
-        kernel=who.name,
-        idea=who.idea,
-        vendor=who.vendor,
-        threads=who.threads or None,
-        fault=kind,
-        fault_detail=detail,
-    )
-    return Record(problem=item.problem.section(), measurement=measurement)
+        records = [failed(item.problem, item.contender, error) for item in batch.items]
+    return [Done(*each) for each in zip(batch.items, records, strict=True)]
 
 
 def in_turn(
-    left: Iterable[Item], run_one: RunOne, options: Any, watcher: Watcher | None
-) -> Generator[Done, None, None]:
-    """Each item here, in order."""
-    for item in left:
+    left: Iterable[Batch], run: Run, options: Any, watcher: Watcher | None
+) -> Generator[list[Done], None, None]:
+    """Each batch here, in order."""
+    for batch in left:
         if watcher:
-            watcher.begun(item)
-        yield Done(item, attempt(run_one, item, options))
+            watcher.begun(batch)
+        yield attempt(run, batch, options)
 
 
 def side_by_side(
-    left: Iterable[Item],
-    run_one: RunOne,
+    left: Iterable[Batch],
+    run: Run,
     options: Sequence[Any],
     executor: Executor,
     watcher: Watcher | None,
-) -> Generator[Done, None, None]:
-    """As many items at once as there are devices, each as soon as it is known."""
+) -> Generator[list[Done], None, None]:
+    """As many batches at once as there are devices, each as soon as it is known."""
     waiting, free = deque(left), deque(options)
-    running: dict[Future[Record], tuple[Item, Any]] = {}
+    running: dict[Future[list[Done]], Any] = {}
     try:
         while waiting or running:
             while waiting and free:
-                item, device = waiting.popleft(), free.popleft()
+                batch, device = waiting.popleft(), free.popleft()
                 if watcher:
-                    watcher.begun(item)
-                running[executor.submit(attempt, run_one, item, device)] = (item, device)
+                    watcher.begun(batch)
+                running[executor.submit(attempt, run, batch, device)] = device
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in sorted(finished, key=list(running).index):
-                item, device = running.pop(future)
-                free.append(device)
-                yield Done(item, future.result())
+                free.append(running.pop(future))
+                yield future.result()
     except BrokenExecutor as error:
         raise GemmlabError(
             f"the workers of the sweep broke: {error}", "what is kept stays; the same command goes on with the rest"

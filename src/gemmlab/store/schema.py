@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from gemmlab.record import GemmlabError
 
 APPLICATION = 0x67656D6D  # `gemm`, where SQLite keeps whose file it is
-TRIES = 600  # of switching a new file to write-ahead, a tenth of a second apart
 
 #: what each version adds to the one before it; a step that was released never changes
 STEPS = (
@@ -63,14 +64,22 @@ def migrate(connection: sqlite3.Connection, path: str) -> None:
     """Bring the file to the newest version in one transaction: whoever is killed in it has changed nothing."""
     if version_of(connection, path) == VERSION:
         return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(connection):
         for step in STEPS[version_of(connection, path) :]:  # asked again: another process may have been first
             for statement in filter(str.strip, step.split(";")):
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All of what is written within, or nothing; whoever else would write waits."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # a full disk has ended it already
+            connection.execute("ROLLBACK")
         raise

@@ -6,7 +6,7 @@ import os
 import re
 import secrets
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -18,10 +18,12 @@ from gemmlab.experiment.keys import Item, Key, formats_key
 from gemmlab.record import GemmlabError, Record, unknown_name
 from gemmlab.store.place import default_path, explained, readable, writable
 from gemmlab.store.rows import Row, Run
+from gemmlab.store.schema import transaction
 
 KEY = ("problem", "chip", "backend", "kernel", "threads")
 COLUMNS = ("run", "date", "suite", "problem", "formats", "chip", "backend", "kernel", "threads", "record")
 FILTERS = tuple(name for name in COLUMNS if name not in ("date", "record"))
+INSERT = f"INSERT INTO records ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))}) ON CONFLICT DO NOTHING"
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
 RUNS = (
     "SELECT runs.id, runs.suite, runs.started, runs.finished, count(records.id), "
@@ -51,43 +53,29 @@ class Store:
 
     def begin(self, suite: str, plan: str = "", *, fresh: bool = False) -> Run:
         """The unfinished run with the same plan, or a new one; always a new one where `fresh`, or without a plan."""
-        with explained(self.path):
-            self.connection.execute("BEGIN IMMEDIATE")  # two who begin the same plan at once get the same run
-            try:
-                found = None
-                if plan and not fresh:
-                    found = self.connection.execute(
-                        "SELECT id FROM runs WHERE plan = ? AND finished IS NULL ORDER BY started DESC, id", (plan,)
-                    ).fetchone()
-                if found is None:
-                    started = now()
-                    found = (f"{re.sub('[-:]', '', started[:19]).replace('T', '-')}-{secrets.token_hex(2)}",)
-                    self.connection.execute(
-                        "INSERT INTO runs (id, suite, plan, started) VALUES (?, ?, ?, ?)",
-                        (*found, suite, plan, started),
-                    )
-                self.connection.execute("COMMIT")
-            except BaseException:
-                self.connection.execute("ROLLBACK")
-                raise
+        with explained(self.path), transaction(self.connection):  # two who begin a plan at once get the same run
+            found = None
+            if plan and not fresh:
+                found = self.connection.execute(
+                    "SELECT id FROM runs WHERE plan = ? AND finished IS NULL ORDER BY started DESC, id", (plan,)
+                ).fetchone()
+            if found is None:
+                started = now()
+                found = (f"{re.sub('[-:]', '', started[:19]).replace('T', '-')}-{secrets.token_hex(2)}",)
+                self.connection.execute(
+                    "INSERT INTO runs (id, suite, plan, started) VALUES (?, ?, ?, ?)", (*found, suite, plan, started)
+                )
         return self.run(found[0])
 
     def add(self, run: Run, item: Item, record: Record) -> bool:
         """Keep a Record: it is on the disk on return. False where the run had one of that key, which then stays."""
-        text = record.to_json()
-        try:
-            Record.from_json(text)
-        except msgspec.ValidationError as error:  # JSON has no NaN: it would come back as null
-            raise GemmlabError(f"the Record of {item.contender.name} cannot be kept: {error}") from error
-        key = item.key
-        values = (run.id, now(), run.suite, key.problem, formats_key(item.problem), *key_values(key)[1:], text)
-        with explained(self.path):
-            done = self.connection.execute(
-                f"INSERT INTO records ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))}) "
-                "ON CONFLICT DO NOTHING",
-                values,
-            )
-        return done.rowcount == 1
+        return self.keep(run, [(item, record)]) == 1
+
+    def keep(self, run: Run, done: Iterable[tuple[Item, Record]]) -> int:
+        """Keep several Records, all of them or none; returns how many of them the run did not have yet."""
+        lines = [line_of(run, item, record) for item, record in done]
+        with explained(self.path), transaction(self.connection):
+            return sum(self.connection.execute(INSERT, line).rowcount for line in lines)
 
     def finish(self, run: Run) -> None:
         """Say that nothing of the run is left to do: the same plan then begins another."""
@@ -187,9 +175,15 @@ def as_run(values: tuple[Any, ...]) -> Run:
     )
 
 
-def key_values(key: Key) -> tuple[Any, ...]:
-    """The key in the order of its columns."""
-    return tuple(getattr(key, name) for name in KEY)
+def line_of(run: Run, item: Item, record: Record) -> tuple[Any, ...]:
+    """A line of the table; raises GemmlabError for a Record that would not come back."""
+    text, key = record.to_json(), item.key
+    try:
+        Record.from_json(text)
+    except msgspec.ValidationError as error:  # JSON has no NaN: it would come back as null
+        raise GemmlabError(f"the Record of {key.kernel} cannot be kept: {error}") from error
+    form = formats_key(item.problem)
+    return run.id, now(), run.suite, key.problem, form, key.chip, key.backend, key.kernel, key.threads, text
 
 
 def now() -> str:
