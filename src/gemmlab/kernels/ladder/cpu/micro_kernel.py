@@ -15,7 +15,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.numpy_support import from_dtype
 
-from gemmlab.kernels.ladder.cpu.tiling import UNROLL, Tiling
+from gemmlab.kernels.ladder.cpu.tiling import UNROLL
 
 I32, I64 = ir.IntType(32), ir.IntType(64)
 LINE = 64  # bytes
@@ -72,17 +72,17 @@ class Emitter:
         self.b.call(function, [self.b.bitcast(place, byte), *(ir.Constant(I32, each) for each in (1, 3, 1))])
 
 
-def emit(e: Emitter, tiling: Tiling, steps: Any, a: Any, b: Any, c: Any, row: Any, fresh: Any) -> None:
+def emit(e: Emitter, mr: int, nr: int, steps: Any, a: Any, b: Any, c: Any, row: Any, fresh: Any) -> None:
     """C's tile gets the product of a panel of A (steps, mr) and one of B (steps, nr), or that added to it.
 
     `row` elements lie between C's rows; where `fresh`, what C holds is not read.
     """
-    build, mr = e.b, tiling.mr
-    columns = range(0, tiling.nr, tiling.lanes)
+    build = e.b
+    columns = range(0, nr, e.lanes)
     starts = [build.mul(row, whole(i)) for i in range(mr)]
     # C's lines arrive while the loop runs; asked for after it, they would be waited for.
     for start in starts:
-        for column in range(0, tiling.nr, LINE // e.itemsize):
+        for column in range(0, nr, LINE // e.itemsize):
             e.prefetch(e.place(c, start, column))
     before, loop, done = build.block, build.append_basic_block("steps"), build.append_basic_block("store")
     build.branch(loop)
@@ -93,7 +93,7 @@ def emit(e: Emitter, tiling: Tiling, steps: Any, a: Any, b: Any, c: Any, row: An
     tile = first
     for step in range(UNROLL):
         k = build.add(index, whole(step))
-        a_at, b_at = build.mul(k, whole(mr)), build.mul(k, whole(tiling.nr))
+        a_at, b_at = build.mul(k, whole(mr)), build.mul(k, whole(nr))
         right = [e.load(e.place(b, b_at, column)) for column in columns]
         next_tile = []
         for i, held in enumerate(tile):
@@ -118,14 +118,14 @@ def emit(e: Emitter, tiling: Tiling, steps: Any, a: Any, b: Any, c: Any, row: An
 
 
 @cache
-def micro_kernel(tiling: Tiling, dtype: np.dtype[Any]) -> Any:
+def micro_kernel(mr: int, nr: int, lanes: int, dtype: np.dtype[Any]) -> Any:
     """`emit` as a function (steps, a, b, c, row, fresh) that numba's functions call with `pointer`s."""
     pointer_type = types.CPointer(from_dtype(dtype))
 
     @intrinsic
     def kernel(typing: Any, steps: Any, a: Any, b: Any, c: Any, row: Any, fresh: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            emit(Emitter(builder, dtype.itemsize, tiling.lanes), tiling, *arguments)
+            emit(Emitter(builder, dtype.itemsize, lanes), mr, nr, *arguments)
             return context.get_dummy_value()
 
         return types.void(types.int64, pointer_type, pointer_type, pointer_type, types.int64, types.boolean), generate

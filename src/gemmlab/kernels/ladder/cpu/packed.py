@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -9,21 +10,22 @@ import numpy as np
 from numba import njit, types
 from numba.np.numpy_support import from_dtype
 
+from gemmlab.kernels.ladder.cpu.memory import aligned, flat
 from gemmlab.kernels.ladder.cpu.micro_kernel import micro_kernel, pointer
 from gemmlab.kernels.ladder.cpu.packing import packer
+from gemmlab.kernels.ladder.cpu.threads import rectangles, together
 from gemmlab.kernels.ladder.cpu.tiling import UNROLL, Tiling
 
 
 @cache
-def five_loops(tiling: Tiling, dtype: np.dtype[Any]) -> Any:
-    """The compiled C = A B for one shape of micro-kernel; `mc`, `kc` and `nc` come with the call.
+def five_loops(mr: int, nr: int, lanes: int, dtype: np.dtype[Any]) -> Any:
+    """The compiled C = A B for one micro-kernel; `mc`, `kc` and `nc` come with the call.
 
     A, B and C in one dimension with their strides in elements, C's rows without stride: (c, c_row, a, a_row, a_column,
     b, b_row, b_column, m, n, k, mc, kc, nc, block, panel, edge). `block` holds mc x kc of A, `panel` nc x kc of B,
     `edge` mr x nr of C.
     """
-    mr, nr = tiling.mr, tiling.nr
-    kernel, pack_a, pack_b = micro_kernel(Tiling(mr, nr, 0, 0, 0, tiling.lanes), dtype), packer(mr), packer(nr)
+    kernel, pack_a, pack_b = micro_kernel(mr, nr, lanes, dtype), packer(mr), packer(nr)
 
     @njit(nogil=True)
     def registers(c, c_row, start, block, panel, edge, rows, columns, steps, fresh):  # type: ignore[no-untyped-def]
@@ -60,3 +62,29 @@ def five_loops(tiling: Tiling, dtype: np.dtype[Any]) -> Any:
         array, number, array, number, number, array, number, number, *[number] * 6, array, array, array
     )
     return njit(signature, nogil=True)(multiply)
+
+
+def compiled_for(sizes: Tiling, dtype: np.dtype[Any]) -> Any:
+    """The loops for a tiling: only its micro-kernel is compiled in, so that other blocks cost no compilation."""
+    return five_loops(sizes.mr, sizes.nr, sizes.lanes, dtype)
+
+
+def prepared(a: Any, b: Any, c: Any, threads: int, sizes: Tiling) -> Callable[[], None]:
+    """A function without arguments that sets C to A B; its workspace stays, as a library's does.
+
+    Two-dimensional arrays of float32 or float64, C's rows without stride.
+    """
+    m, n, k = *c.shape, a.shape[1]
+    loops = compiled_for(sizes, c.dtype)
+
+    def task(rows: slice, columns: slice) -> Callable[[], None]:
+        own_a, own_b, own_c = a[rows], b[:, columns], c[rows, columns]
+        cut = sizes.fitted(*own_c.shape, k)
+        block, panel, edge = (aligned(size, c.dtype) for size in (cut.mc * cut.kc, cut.nc * cut.kc, cut.mr * cut.nr))
+        whole_c, c_row, _ = flat(own_c)
+        arguments = (
+            whole_c, c_row, *flat(own_a), *flat(own_b), *own_c.shape, k, cut.mc, cut.kc, cut.nc, block, panel, edge,
+        )  # fmt: skip
+        return lambda: loops(*arguments)
+
+    return together([task(*part) for part in rectangles(m, n, k, threads, sizes.mr, sizes.nr)])

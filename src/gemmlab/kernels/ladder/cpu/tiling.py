@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from gemmlab.chips.machine import Machine, cache_bytes, describe, usable_threads
+from gemmlab.chips.machine import Machine, cache_bytes, describe
 from gemmlab.units import ceil_div, round_up
 
 SYSTEM = "sys/devices/system/cpu"

@@ -1,0 +1,120 @@
+"""AMX: the CPU's matrix unit fed from packed panels, bfloat16 in and float32 sums, without a compiler.
+
+All of A and B that a thread needs is packed once. Then C goes block by block: blocks of A, B and sums stay in L2
+together, so that memory is seldom waited for, and the panel of B that a column of blocks shares stays in L1.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import platform
+import sys
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit, types
+
+from gemmlab.chips.machine import Machine, cache_bytes, describe
+from gemmlab.kernels.ladder.cpu.amx_block import SIDE, blocks, configuration
+from gemmlab.kernels.ladder.cpu.amx_packing import BLOCK, STEP, copied, pack_a, pack_b, rounded, unpacker
+from gemmlab.kernels.ladder.cpu.memory import aligned, flat
+from gemmlab.kernels.ladder.cpu.threads import rectangles, together
+from gemmlab.kernels.ladder.cpu.tiling import L1, SYSTEM, Tiling, even
+from gemmlab.units import ceil_div
+
+REQUEST = (158, 0x1023, 18)  # arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA): Documentation/arch/x86/xstate.rst
+L2 = 2 << 20  #: bytes, of every core with AMX so far
+
+
+@cache
+def missing() -> str:
+    """Why AMX cannot be used here; empty where it can, and this process may use it from now on."""
+    if sys.platform != "linux" or platform.machine() != "x86_64":
+        return f"{sys.platform} on {platform.machine()} is not Linux on x86-64"
+    if lacking := {"amx_tile", "amx_bf16"} - describe().flags:
+        return f"this CPU has no {', '.join(sorted(lacking))}"
+    if ctypes.CDLL(None).syscall(*REQUEST) != 0:
+        return "the kernel does not permit tile data to this process"
+    return ""
+
+
+def tiling(machine: Machine | None = None, l1_bytes: int = 0) -> Tiling:
+    """Two thirds of L1 hold B's panel of kc; three quarters of L2 hold blocks of A and B, and mc x nc sums."""
+    found = machine or describe()
+    l1 = l1_bytes or cache_bytes(f"/{SYSTEM}", [0], 1) or L1
+    l2 = found.l2_bytes // max(1, found.cores) or L2
+    kc = max(SIDE, l1 * 2 // 3 // (2 * SIDE) // SIDE * SIDE)
+    # side: 4 side**2 + 2 * 2 kc side bytes are to fit
+    side = max(SIDE, int((-kc + math.sqrt(kc * kc + l2 * 3 / 4)) / 2) // SIDE * SIDE)
+    return Tiling(SIDE, SIDE, side, kc, side, 16)
+
+
+@cache
+def loops_with(product: Any, put: Any) -> Any:
+    """The compiled loops around `product`, one of `amx_block.blocks` or what does the same; `put` stores sums in C.
+
+    (c, c_row, panels_a, panels_b, m, n, k, mc, kc, nc, config, sums), panels as packed, C in one dimension.
+    """
+    unpack, side = unpacker(put), SIDE
+
+    def multiply(c, c_row, panels_a, panels_b, m, n, k, mc, kc, nc, config, sums):  # type: ignore[no-untyped-def]
+        steps = (k + side - 1) // side
+        panel = steps * STEP
+        for j in range(0, n, nc):
+            columns = min(nc, n - j)
+            for i in range(0, m, mc):
+                rows = min(mc, m - i)
+                down, across = (rows + side - 1) // side, (columns + side - 1) // side
+                for p in range(0, steps, kc // side):
+                    product(
+                        config, panels_a, i // side * panel + p * STEP, panel,
+                        panels_b, j // side * panel + p * STEP, panel,
+                        sums, down, across, min(kc // side, steps - p), p == 0,
+                    )  # fmt: skip
+                unpack(c, c_row, i * c_row + j, sums.view(np.uint32), rows, columns)
+
+    number, words = types.int64, types.Array(types.uint16, 1, "C")
+    out = words if put is rounded else types.Array(types.uint32, 1, "C")
+    bytes_, floats = types.Array(types.uint8, 1, "C"), types.Array(types.float32, 1, "C")
+    signature = types.void(out, number, words, words, *[number] * 6, bytes_, floats)
+    return njit(signature, nogil=True)(multiply)
+
+
+def compiled_for(wide: bool, product: Any = blocks) -> Any:
+    """The loops for C of float32, where `wide`, or of bfloat16."""
+    return loops_with(product, copied if wide else rounded)
+
+
+def prepared(
+    a: npt.NDArray[Any], b: npt.NDArray[Any], c: npt.NDArray[Any], threads: int, sizes: Tiling, product: Any = blocks
+) -> Callable[[], None]:
+    """A function without arguments that sets C to A B; its workspace stays.
+
+    Two-dimensional arrays of bfloat16, C's also of float32, C's rows without stride.
+    """
+    wide = c.dtype == np.float32
+    word, loops = np.uint32 if wide else np.uint16, compiled_for(wide, product)
+    a, b, c = a.view(np.uint16), b.view(np.uint16), c.view(word)
+    k = a.shape[1]
+    panel = ceil_div(k, SIDE) * STEP
+
+    def task(rows: slice, columns: slice) -> Callable[[], None]:
+        own_a, own_b, own_c = a[rows], b[:, columns], c[rows, columns]
+        m, n = own_c.shape
+        mc, kc, nc = even(m, sizes.mc, SIDE), even(k, sizes.kc, SIDE), even(n, sizes.nc, SIDE)
+        (flat_c, c_row, _), flat_a, (flat_b, b_row, b_column) = flat(own_c), flat(own_a), flat(own_b)
+        panels_a, panels_b = (aligned(ceil_div(size, SIDE) * panel, np.uint16) for size in (m, n))
+        sums, config = aligned(mc // SIDE * (nc // SIDE) * BLOCK, np.float32), configuration()
+
+        def run() -> None:
+            pack_a(panels_a, *flat_a, m, k)
+            pack_b(panels_b, flat_b, b_row, b_column, n, k)
+            loops(flat_c, c_row, panels_a, panels_b, m, n, k, mc, kc, nc, config, sums)
+
+        return run
+
+    return together([task(*part) for part in rectangles(*c.shape, k, threads, SIDE, SIDE)])
