@@ -16,6 +16,8 @@ JOINS = ("early", "late", "floor")
 ACCUMULATORS = ("float32", "float16", "float64", "int32")
 ZEROS = ("positive", "ieee", "rounded")
 NANS = ("fixed", "ieee")
+LONGEST = 1 << 16  #: products of one instruction, far past any that is built
+FARTHEST = 2500  #: magnitude of a zero's exponent: past the product of any two operands and their scales
 
 
 class Unit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -100,13 +102,15 @@ def check(unit: Unit) -> None:
     for name in (*unit.a_formats, *unit.b_formats, *unit.scale_formats, *filter(None, [unit.read_as])):
         formats.get(name)
     whole = formats.get(unit.accumulate)
+    taken = dict.fromkeys((*unit.a_formats, *unit.b_formats))
+    unread = [name for name in taken if unit.read_as and not holds(unit.read_as, name)]
     integers = {formats.get(name).kind for name in (*unit.a_formats, *unit.b_formats)} == {"int"}
     for wrong, said, hint in (
         (not unit.name, "a unit needs a name", 'name = "mine"'),
         (not unit.a_formats or not unit.b_formats, f"{unit.name} names no operand format", 'a_formats = ["float16"]'),
         (not 1 <= unit.terms <= 1024, f"{unit.name}: terms = {unit.terms}", "from 1 to 1024"),
-        (unit.k < 1 or unit.k % max(unit.terms, 1),
-         f"{unit.name}: instruction_k = {unit.k}", f"a multiple of {unit.terms}"),
+        (not 1 <= unit.k <= LONGEST or unit.k % max(unit.terms, 1),
+         f"{unit.name}: instruction_k = {unit.k}", f"a multiple of {unit.terms}, up to {LONGEST}"),
         ((unit.sum == "integer") != integers or integers != (whole.kind == "int"), f"{unit.name}: sum = {unit.sum}, "
          f"accumulate = {unit.accumulate}", "integer formats, an int32 accumulator and integer sums go together"),
         (unit.sum != "integer" and not 1 <= unit.width <= whole.mantissa_bits, f"{unit.name}: width = {unit.width}",
@@ -117,6 +121,13 @@ def check(unit: Unit) -> None:
          "leave it out, or sum = aligned"),
         (unit.c == "floor" and (unit.sum != "aligned" or unit.join_bits < unit.align_bits),
          f"{unit.name}: c = floor with join_bits = {unit.join_bits}", "an aligned sum, join_bits at least align_bits"),
+        (not 0 <= unit.join_bits <= 128, f"{unit.name}: join_bits = {unit.join_bits}", "from 0 to 128"),
+        (not -FARTHEST <= (unit.zero_exponent or 0) <= FARTHEST,
+         f"{unit.name}: zero_exponent = {unit.zero_exponent}", f"from {-FARTHEST} to {FARTHEST}"),
+        (bool(unread), f"{unit.name}: read_as = {unit.read_as}, which does not hold every {', '.join(unread)}",
+         "a float format with their fraction bits, range, sign and infinities"),
+        (any(formats.get(name).kind == "int" for name in unit.scale_formats),
+         f"{unit.name}: scales of {', '.join(unit.scale_formats)}", "a float format such as float8_e8m0fnu"),
         (unit.order == "quads" and unit.k % 4, f"{unit.name}: order = quads with k = {unit.k}", "k a multiple of 4"),
         (unit.order == "parity" and unit.k % max(2 * unit.terms, 2),
          f"{unit.name}: order = parity with k = {unit.k}", f"a multiple of {2 * unit.terms}, for whole sums of both"),
@@ -127,14 +138,34 @@ def check(unit: Unit) -> None:
          "scale_formats and scale_block go together"),
         (unit.scaled and (unit.k % max(unit.scale_block, 1) or unit.scale_block % max(unit.exact_terms, 1)),
          f"{unit.name}: scale_block = {unit.scale_block}", "it divides instruction_k, exact_terms divides it"),
+        (unit.scaled and (unit.sum not in ("aligned", "exact") or unit.c == "floor"),
+         f"{unit.name}: block scales with sum = {unit.sum}, c = {unit.c}", "an aligned or exact sum, c early or late"),
         (unit.exact_terms < 1 or (unit.exact_terms > 1 and (not unit.scaled or unit.terms % unit.exact_terms)),
          f"{unit.name}: exact_terms = {unit.exact_terms}", "of a scaled unit, and it divides terms"),
+        (unit.exact_terms > 1 and unit.order != "ascending",
+         f"{unit.name}: exact_terms = {unit.exact_terms} with order = {unit.order}", "neighbours in k under one scale"),
         (unit.saturate and unit.sum != "integer", f"{unit.name}: saturate with sum = {unit.sum}", "integer sums only"),
         (not 0 <= unit.nan_code < 1 << whole.storage_bits, f"{unit.name}: nan_code = {unit.nan_code}",
          f"a code of {unit.accumulate}"),
     ):  # fmt: skip
         if wrong:
             raise GemmlabError(said, hint)
+
+
+def holds(wide: str, name: str) -> bool:
+    """Whether a format, with gradual underflow, has every value of another, infinities too."""
+    outer, inner = formats.get(wide), formats.get(name)
+    if wide == name or inner.kind == "int" or outer.kind == "int" or not outer.subnormals:
+        return wide == name
+    least = [form.min_exponent - form.mantissa_bits * form.subnormals for form in (outer, inner)]
+    most = [formats.decode(form.max_magnitude << form.pad_bits, form.name) for form in (outer, inner)]
+    return (
+        outer.mantissa_bits >= inner.mantissa_bits
+        and least[0] <= least[1]
+        and most[0] >= most[1]
+        and outer.signed >= inner.signed
+        and outer.infinity >= inner.infinity
+    )
 
 
 def groups(unit: Unit) -> list[list[int]]:

@@ -1,11 +1,13 @@
 """Every path gives the reference's bits: registered units, drawn ones, ragged and adversarial input."""
 
+import msgspec
 import numpy as np
 import pytest
 
 from gemmlab import numerics
 from gemmlab.numerics import fast
 from gemmlab.numerics.fast import lanes, plan, portable, running
+from gemmlab.numerics.unit import Unit
 from gemmlab.record import GemmlabError
 from numerics.fast.inputs import KINDS, drawn_unit, operand, problem
 
@@ -134,6 +136,32 @@ def test_no_k_leaves_c_as_it_is():
     unit = numerics.unit("hopper.mma.float16")
     a, b, c, _ = problem(np.random.default_rng(0), unit, (2, 3, 0), "values", "codes")
     assert np.array_equal(running.chain(unit, a, b, c, None, 1), c)
+
+
+def test_saturating_sums_of_wide_integers():
+    unit = Unit(
+        name="x", a_formats=("uint32",), b_formats=("int8",), accumulate="int32", sum="integer", terms=4, saturate=True
+    )
+    a, b, c, _ = problem(np.random.default_rng(0), unit, (3, 3, 9), "codes", "codes")
+    assert compare(unit, a, b, c, None) == []
+    wrapping = msgspec.structs.replace(unit, saturate=False)
+    compare(wrapping, a, b, c, None, needed=("integer",))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"a_formats": ("float64",), "sum": "exact", "scale_formats": ("float8_e5m2",), "exact_terms": 4},
+        {"scale_formats": ("float8_e4m3fn",), "sum": "aligned", "align_bits": 20, "product_overflow": True},
+    ],
+)
+def test_scaled_units_whose_products_are_too_large(fields):
+    """Exact sums of float64 before they are scaled, and products that overflow before they are scaled."""
+    held = {"name": "x", "a_formats": ("float32",), "b_formats": ("float32",), "terms": 4, "scale_block": 4}
+    unit = Unit(**held | fields, nan_code=0x7FFFFFFF)
+    rng = np.random.default_rng(0)
+    for kind in ("codes", "extremes", "cancelling"):
+        compare(unit, *problem(rng, unit, (3, 4, 11), kind))
 
 
 def test_a_path_that_cannot_compute_the_unit_is_refused():

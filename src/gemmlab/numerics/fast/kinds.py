@@ -27,6 +27,8 @@ def rules_of(unit: Unit, a_format: str, b_format: str, scale_format: str) -> ste
     """A unit's fields for the stepwise walk; None where its numbers are too wide for that."""
     if unit.sum == "integer" or (unit.read_as and unit.accumulate in (*unit.a_formats, *unit.b_formats)):
         return None
+    if unit.product_overflow and unit.scaled and unit.exact_terms == 1:
+        return None  # a product overflows before it is scaled, and here elements are scaled before they meet
     inner = "" if unit.exact_terms > 1 else scale_format
     fraction, product = product_of(unit, a_format, b_format, inner)
     bound = product
@@ -36,7 +38,7 @@ def rules_of(unit: Unit, a_format: str, b_format: str, scale_format: str) -> ste
         bound = (product * unit.exact_terms << spans) * largest(formats.get(scale_format)) ** 2
     if unit.c == "floor":
         bound = product * unit.k << max(unit.align_bits - fraction, 0) << unit.join_bits + 1 - unit.align_bits + 11
-    split = unit.sum == "exact" and bound >= WORD and product < 1 << 108
+    split = unit.sum == "exact" and unit.exact_terms == 1 and bound >= WORD and product < 1 << 108
     if bound >= WORD and not split:
         return None
     return stepwise.Rules(
@@ -109,16 +111,15 @@ def natively(unit: Unit, a: Operand, b: Operand, c: Codes, threads: int | None) 
     least_in, least = kind(0 if unit.subnormal_inputs else normal), kind(0 if unit.subnormal_outputs else normal)
     halves = 2 if unit.order == "parity" else 1
 
-    def task(first: int, last: int, start: int, stop: int) -> None:
-        columns = slice(16 * start, 16 * stop)
-        rows, across, out = left[first:last], right[:, columns], d[first:last, columns]
+    def task(first: int, last: int, _left: int, _right: int) -> None:
+        rows, out = left[first:last], d[first:last]
         if unit.sum == "pairs":
-            native.pair_chains(rows, across, out, unit.terms, unit.zero_sign, least_in, least)
+            native.pair_chains(rows, right, out, unit.terms, unit.zero_sign, least_in, least)
         else:
-            native.fused_chains(rows, across, out, unit.k, halves, unit.c == "late", unit.zero_sign, least_in, least)
+            native.fused_chains(rows, right, out, unit.k, halves, unit.c == "late", unit.zero_sign, least_in, least)
 
     with np.errstate(all="ignore"):
-        spread(task, d.shape[0], -(-d.shape[1] // 16), threads)
+        spread(task, d.shape[0], 1, threads)  # by rows alone: of columns with gaps no compiler makes vectors
     codes = d.view(c.dtype)
     codes[np.isnan(d)] = unit.nan_code
     return codes
@@ -129,11 +130,10 @@ def integers(unit: Unit, a: Operand, b: Operand, c: Codes, threads: int | None) 
     left, right = (whole(each) for each in (a, b))
     d = np.array(c).view(np.int32)
 
-    def task(first: int, last: int, start: int, stop: int) -> None:
-        columns = slice(16 * start, 16 * stop)
-        native.integer_chains(left[first:last], right[:, columns], d[first:last, columns], unit.k * unit.saturate)
+    def task(first: int, last: int, _left: int, _right: int) -> None:
+        native.integer_chains(left[first:last], right, d[first:last], unit.k * unit.saturate)
 
-    spread(task, d.shape[0], -(-d.shape[1] // 16), threads)
+    spread(task, d.shape[0], 1, threads)
     return d.view(c.dtype)
 
 

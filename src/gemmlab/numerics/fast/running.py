@@ -71,7 +71,8 @@ def paths(unit: Unit, a_format: str, b_format: str, scale_format: str = "") -> l
 
     names = (a_format, b_format, scale_format)
     found = []
-    if unit.sum == "integer":
+    # Only sums modulo 2^32 may take the low words of wide operands' products.
+    if unit.sum == "integer" and not (unit.saturate and max(formats.get(n).bits for n in names[:2]) > 16):
         found.append("integer")
     if native.takes(unit, a_format, b_format):
         found.append("native")
