@@ -151,6 +151,11 @@ def notes(records: Sequence[Record]) -> list[str]:
     """What else is to be known of the figures, each thing once."""
     measured = [m for record in records if (m := record.measurement)]
     said = [clean(note) for m in measured for note in m.notes]
+    clocks = dict.fromkeys(clock for m in measured if m.time_s and (clock := m.environment.get("timed")))
+    if len(clocks) > 1:
+        for clock in clocks:
+            names = (m.kernel for m in measured if m.time_s and m.environment.get("timed") == clock)
+            said.append(f"{clean(clock)}: {', '.join(map(clean, names))}")
     for m in measured:
         if m.sustained_time_s:
             said.append(f"{clean(m.kernel)}, sustained: {amount(m.sustained_time_s, 's')}, measured")

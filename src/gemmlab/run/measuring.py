@@ -67,7 +67,8 @@ def measure(
     needed = memory_needed(problem.compulsory_bytes, len(contenders))
     if protocol.memory_bytes is not None and needed > protocol.memory_bytes:
         raise GemmlabError(
-            f"{len(contenders)} kernels with operands of their own need {capacity_text(needed)}, "
+            f"{len(contenders)} kernel{'s' * (len(contenders) != 1)} with operands of their own: "
+            f"{capacity_text(needed)} of memory are needed, "
             f"and {capacity_text(protocol.memory_bytes)} are free",
             "fewer kernels at once, or a smaller shape",
         )

@@ -1,0 +1,147 @@
+"""Contenders in their processes: timed in turn, checked, and whatever happens to one, the others go on."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from gemmlab.problem import Gemm
+from gemmlab.record import GemmlabError
+from gemmlab.run.contender import Contender
+from gemmlab.run.fault import FAULTS
+from gemmlab.run.measuring import measure
+from gemmlab.run.registry import contenders
+from gemmlab.run.timing import Limits, Protocol
+
+HERE = Path(__file__).parent
+QUICK = Protocol(rounds=3, sample_s=0.001, warm_s=0.001, limit_s=2.0, cache_bytes=1 << 16)
+PROBLEM = Gemm(17, 19, 23)
+
+
+def own(*names):
+    """The kernels of that name in faulty.py."""
+    return contenders([f"{HERE / 'faulty.py'}:{name}" for name in names], ["cpu"])
+
+
+def made_up(name, **fields):
+    """A program of made_up.py."""
+    source = f"{HERE / 'made_up.py'}:{name}"
+    return Contender(name=name, backend="cpu", source=source, idea="", formats=("float32",), **fields)
+
+
+def test_a_right_one_is_timed_and_checked_beside_every_faulty_one():
+    names = ("wrong", "abort", "never", "right")
+    *faulty, right = measure(PROBLEM, own(*names), QUICK)
+    assert [outcome.fault.kind for outcome in faulty] == ["wrong", "crashed", "never ended"]
+    assert all(outcome.timing is None for outcome in faulty)
+    assert right.fault is None
+    assert right.verdict.ok
+    assert right.verdict.informative
+    assert len(right.timing.samples) == 3
+    assert right.timing.median_s > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "said"),
+    [
+        ("wrong", "wrong", "of 323 elements 1 wrong; D[1, 2] is "),
+        ("nan", "wrong", "D[0, 0] is nan"),
+        ("lazy", "wrong", "of 323 elements 19 never written"),
+        ("once", "wrong", "of 323 elements 323 never written"),
+        ("abort", "crashed", "SIGABRT: the last words"),
+        ("out_of_bounds", "crashed", "SIGSEGV"),
+        ("memory", "out of memory", "MemoryError: no room for panels"),
+        ("raises", "crashed", "RuntimeError: boom"),
+        ("leaves", "crashed", "exit status 3"),
+        ("absent", "refused", "`faulty.py` has no function `absent`; FILE.py:FUNC"),
+    ],
+)
+def test_each_fault_has_its_name(name, kind, said):
+    (outcome,) = measure(PROBLEM, own(name), QUICK)
+    assert outcome.fault.kind == kind
+    assert kind in FAULTS
+    assert said in outcome.fault.detail
+    assert "Traceback" not in outcome.fault.detail
+    assert outcome.timing is None
+
+
+def test_what_a_kernel_prints_breaks_nothing(capfd):
+    (outcome,) = measure(PROBLEM, own("chatty"), QUICK)
+    assert outcome.fault is None
+    assert capfd.readouterr().out == ""
+
+
+def test_a_hanging_kernel_is_ended_after_the_limit():
+    start = time.monotonic()
+    (outcome,) = measure(PROBLEM, own("never"), Protocol(rounds=1, limit_s=0.5))
+    assert outcome.fault.kind == "never ended"
+    assert outcome.fault.detail == "not done within 0.5 s"
+    assert time.monotonic() - start < 30
+
+
+def test_a_time_above_the_chip_is_refused():
+    honest, bold = measure(PROBLEM, [made_up("steady"), renamed("told:1e-7")], QUICK, limits=Limits(compute_s=1e-4))
+    assert honest.fault is None
+    assert bold.fault.kind == "above the limit"
+    assert bold.timing is None
+    assert bold.verdict.ok
+
+
+def renamed(source):
+    """A made-up program with its argument."""
+    return Contender(
+        name=source, backend="cpu", source=f"{HERE / 'made_up.py'}:{source}", idea="", formats=("float32",)
+    )
+
+
+def test_samples_repeat_until_they_last_and_rotate_the_copies():
+    protocol = Protocol(rounds=4, sample_s=0.02, warm_s=0.001, cache_bytes=1 << 14)
+    (outcome,) = measure(PROBLEM, [made_up("steady")], protocol)
+    assert outcome.timing.repetitions == 20
+    assert outcome.timing.copies == 3 * (1 << 14) // PROBLEM.compulsory_bytes + 1
+    assert outcome.timing.samples == pytest.approx([0.001] * 4)
+    assert outcome.timing.sustained_s is None
+    assert outcome.environment["library"] == "made up"
+    assert outcome.environment["answer"] == "42"
+    assert outcome.environment["numpy"]
+
+
+def test_sustained_work_is_timed_too():
+    protocol = Protocol(rounds=1, sample_s=0.01, warm_s=0.001, sustained_s=2.0, cache_bytes=1)
+    (outcome,) = measure(PROBLEM, [made_up("steady")], protocol)
+    assert outcome.timing.sustained_s == pytest.approx(0.001)
+
+
+def test_refusals_are_words():
+    (outcome,) = measure(PROBLEM, [made_up("refusing")], QUICK)
+    assert (outcome.fault.kind, outcome.fault.detail) == ("refused", "only multiples of 7 are multiplied; pad m")
+    (outcome,) = measure(Gemm(8, 8, 8, "float64"), [made_up("steady")], QUICK)
+    assert outcome.fault.detail == "steady takes float32, not float64"
+
+
+def test_a_result_of_another_shape_is_wrong():
+    (outcome,) = measure(PROBLEM, [made_up("flat")], QUICK)
+    assert (outcome.fault.kind, outcome.fault.detail) == ("wrong", "D has the shape (323,), not (17, 19)")
+
+
+@pytest.mark.parametrize("problem", [Gemm(9, 7, 5, layout="tt", lda=11, ldc=8), Gemm(6, 5, 4, "float64", batch=3)])
+def test_layouts_gaps_and_batches_arrive_whole(problem):
+    (outcome,) = measure(problem, contenders(["numpy"], ["cpu"]), QUICK)
+    assert outcome.fault is None
+    assert outcome.verdict.elements == problem.batch * problem.m * problem.n
+
+
+def test_threads_reach_the_libraries():
+    for threads in (1, 2):
+        (outcome,) = measure(PROBLEM, own("right"), QUICK, threads=threads)
+        assert outcome.environment["threads"] == str(min(threads, len(os.sched_getaffinity(0))))
+
+
+def test_what_cannot_be_checked_is_refused_before_anything_starts():
+    with pytest.raises(GemmlabError, match="epilogue `relu` cannot be run"):
+        measure(Gemm(8, 8, 8, epilogue="relu"), own("right"), QUICK)
+    with pytest.raises(
+        GemmlabError, match="1 kernel with operands of their own: 20 MiB of memory are needed, and 1 MiB are free"
+    ):
+        measure(Gemm(1024, 1024, 1024), own("right"), Protocol(memory_bytes=1 << 20))

@@ -1,0 +1,60 @@
+"""No contender's process outlives its parent, however that ends."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+SCRIPT = """
+import sys
+from gemmlab.problem import Gemm
+from gemmlab.run import measuring
+from gemmlab.run.registry import contenders
+from gemmlab.run.timing import Protocol
+
+class Telling(measuring.Process):
+    def __init__(self, *arguments, **more):
+        super().__init__(*arguments, **more)
+        print(self.child.pid, flush=True)
+
+measuring.Process = Telling
+names = [f"{sys.argv[1]}:{name}" for name in ("right", "never")]
+measuring.measure(Gemm(8, 8, 8), contenders(names, ["cpu"]), Protocol(limit_s=100.0))
+"""
+
+
+def alive(pid):
+    """Whether a process is there and no zombie."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def gone(pids, within_s=20.0):
+    """Whether all of them end in time."""
+    until = time.monotonic() + within_s
+    while time.monotonic() < until:
+        if not any(map(alive, pids)):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_workers_end_with_their_parent(how):
+    command = [sys.executable, "-c", SCRIPT, str(HERE / "faulty.py")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as parent:
+        pids = [int(parent.stdout.readline()) for _ in range(2)]
+        time.sleep(1.0)  # the second is inside a loop without an end, the first stopped
+        assert all(map(alive, pids))
+        os.kill(parent.pid, how)
+        parent.wait(20)
+    assert gone(pids)

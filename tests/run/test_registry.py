@@ -1,0 +1,78 @@
+"""Which contenders there are, and what is said of names that are none."""
+
+from pathlib import Path
+
+import pytest
+
+from gemmlab.problem import Gemm
+from gemmlab.record import GemmlabError
+from gemmlab.run import registry
+from gemmlab.run.contender import BACKENDS
+
+HERE = Path(__file__).parent
+
+
+@pytest.mark.parametrize("backend", registry.backends())
+def test_every_contender_is_whole(backend):
+    found = registry.contenders_of(backend)
+    assert len({each.name for each in found}) == len(found)
+    for each in found:
+        assert each.backend == backend
+        assert each.idea
+        assert each.formats
+        assert ":" in each.source
+        if each.counted_by:
+            from gemmlab import kernels
+
+            kernels.get(each.counted_by, problem=Gemm(64, 64, 64, each.formats[0]), **each.settings)
+
+
+def test_backends_are_known_ones():
+    assert "cpu" in registry.backends()
+    assert set(registry.backends()) <= set(BACKENDS)
+
+
+def test_tables_load_nothing_heavy():
+    import json
+    import subprocess
+    import sys
+
+    script = (
+        "import json, sys; from gemmlab.run import registry; [registry.contenders_of(b) for b in registry.backends()];"
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    assert not {"numba", "torch", "triton", "numpy"} & set(json.loads(done.stdout))
+
+
+def test_names_choose_in_their_order_and_once():
+    found = registry.contenders(["numpy", "cpu:naive", "numpy"], ["cpu"])
+    assert [each.name for each in found] == ["numpy", "naive"]
+
+
+def test_without_names_all_that_take_the_formats():
+    found = registry.contenders([], ["cpu"], ("float64", "float64"))
+    assert "numpy" in [each.name for each in found]
+    assert all("float64" in each.formats for each in found)
+
+
+@pytest.mark.parametrize(
+    ("names", "backends", "said"),
+    [
+        (["nunpy"], ["cpu"], "unknown kernel `nunpy`\n\nhint: the nearest: numpy"),
+        (["numpy"], ["gpu"], "unknown backend `gpu`"),
+        ([], ["cpu"], "no kernel of cpu takes int4"),
+        (["absent.py:f"], ["cpu"], "no file `absent.py`"),
+        (["absent.py"], ["cpu"], "kernel `absent.py` names no function"),
+    ],
+)
+def test_what_is_none_is_said(names, backends, said):
+    with pytest.raises(GemmlabError) as caught:
+        registry.contenders(names, backends, ("int4", "int4"))
+    assert said in str(caught.value)
+
+
+def test_a_missing_package_says_which_extra_has_it():
+    registry.require_package("numpy", "cuda")
+    with pytest.raises(GemmlabError, match='pip install "gemmlab\\[cuda\\]"'):
+        registry.require_package("surely_not_installed", "cuda")
