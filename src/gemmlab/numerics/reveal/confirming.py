@@ -2,67 +2,70 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from gemmlab.numerics.operands import Codes
-from gemmlab.numerics.reveal.backend import Backend
-from gemmlab.numerics.reveal.computing import computed, same, way
+from gemmlab.numerics.reveal.backend import Backend, Rows
+from gemmlab.numerics.reveal.computing import computed, same
 from gemmlab.numerics.reveal.evidence import Difference, fields
 from gemmlab.numerics.reveal.numbers import Numbers
-from gemmlab.numerics.reveal.structure import Structure
+from gemmlab.numerics.reveal.sieving import Sieve
+from gemmlab.numerics.reveal.structure import Structure, structure_of
 from gemmlab.numerics.reveal.vectors import KINDS, Vectors
 from gemmlab.numerics.unit import Unit
 
 SIDE = 12  # rows and columns of a block that rules candidates out
-ROUNDS = 4 * len(KINDS)
-MANY = 48  # candidates that every block is computed for
+ROUNDS = 2 * len(KINDS)
+MANY = 32  # candidates that are followed to the end
+STEPS = 300_000  # sums that all candidates together may take a block: about 50 ms
 CONFIRMING_SIDE = 64
+WRONG = 64  # vectors on which a unit failed that the next one must give
 
 
-def eliminated(backend: Backend, numbers: Numbers, structure: Structure, units: list[Unit], seed: int) -> list[Unit]:
-    """The units that give every bit of blocks made to tell them apart; all of them where none does.
+def eliminated(backend: Backend, numbers: Numbers, units: list[Unit], seed: int, rounds: int = ROUNDS) -> list[Unit]:
+    """The units that give every bit of blocks made to tell them apart; none where there is none.
 
-    Of many, the first and those like it are followed; the others are looked at when all of those are ruled out.
+    Of many that no kind of block tells apart, the first and those like it are followed; the others are looked at when
+    all of those are ruled out.
     """
-    names = (backend.a_format, backend.b_format)
-    waiting = list(units)
-    followed, idle = varied(waiting), 0
-    blocks: list[tuple[Codes, Codes, Codes, Codes]] = []
+    waiting, followed, idle = units, units, 0
+    sieves: list[Sieve] = []
     source: Vectors | None = None
-    for turn in range(3 * ROUNDS):
+    for turn in range(3 * rounds):
         if source is None or idle == 0:
-            source = Vectors(numbers, structure, bits_of(followed), backend.hidden, seed + turn)
+            source = Vectors(numbers, structure_of(followed[0]), bits_of(followed), backend.hidden, seed + turn)
             source.count = turn
-        a, b, c = source.block(length_of(followed[0], backend, turn), SIDE, SIDE)
-        blocks.append((a, b, c, backend.block(a, b, c)))
-        left = [unit for unit in followed if gives(unit, blocks[-1:], names)]
+        length = length_of(followed[0], backend, turn)
+        sieves.append(asked(backend, *source.block(length, SIDE, SIDE)))
+        sums = 1 + length / followed[0].terms + length / 16
+        enough = max(8, int(STEPS / (sums * len(followed))))
+        left = sieves[-1].left(followed, enough)
         idle = idle + 1 if len(left) == len(followed) else 0
-        if not left:
+        if not left and len(followed) < len(waiting):
             known = set(map(id, followed))
-            waiting = [unit for unit in waiting if id(unit) not in known]
-            left = varied(waiting := [unit for unit in waiting if gives(unit, blocks[::-1], names)])
+            left = [unit for unit in waiting if id(unit) not in known]
+            for sieve in sieves[::-1]:
+                left = sieve.left(left)
+            waiting = left
         if not left:
-            return units
+            return []
+        if len(left) > MANY and idle >= len(KINDS):
+            left, waiting = varied(left), left
         followed = left
-        if idle >= ROUNDS or (len(followed) == 1 and idle >= len(KINDS)):
+        if idle >= rounds or (len(followed) == 1 and idle >= len(KINDS)):
             break
     return followed
 
 
-def gives(unit: Unit, blocks: list[tuple[Codes, Codes, Codes, Codes]], names: tuple[str, str]) -> bool:
-    """Whether a unit gives every bit of some blocks."""
-    return all(
-        quickly(unit, a, b, c, names, seen) and bool(same(unit, computed(unit, a, b, c, names), seen).all())
-        for a, b, c, seen in blocks
-    )
-
-
-def quickly(unit: Unit, a: Codes, b: Codes, c: Codes, names: tuple[str, str], seen: Codes) -> bool:
-    """Whether a unit gives the first outputs, which rules most out where a whole block takes long."""
-    if way(unit, names) not in ("stepwise", "plain"):
-        return True
-    part = slice(0, 2)
-    return bool(same(unit, computed(unit, a[part], b[:, part], c[part, part], names), seen[part, part]).all())
+def asked(backend: Backend, a: Codes, b: Codes, c: Codes) -> Sieve:
+    """The answers to a block, each as an experiment of its own."""
+    seen = backend.block(a, b, c)
+    m, n = c.shape
+    order = np.random.default_rng(m * n).permutation(m * n)
+    rows = Rows(np.repeat(a, n, axis=0)[order], np.tile(b.T, (m, 1))[order], c.reshape(-1)[order])
+    return Sieve(rows, seen.reshape(-1)[order], (backend.a_format, backend.b_format))
 
 
 def varied(units: list[Unit]) -> list[Unit]:
@@ -101,14 +104,24 @@ def length_of(unit: Unit, backend: Backend, turn: int) -> int:
     return min(unit.k * (1 + turn % 3) + (turn % 2) * (unit.k // 3), 384)
 
 
+class Confirmation(NamedTuple):
+    """What came of comparing a unit with its backend."""
+
+    count: int  #: vectors
+    mismatches: int
+    first: Difference | None
+    wrong: Sieve | None  #: some of the vectors that differ, with the backend's answers
+
+
 def confirmed(
     backend: Backend, numbers: Numbers, structure: Structure, unit: Unit, seed: int, count: int
-) -> tuple[int, int, Difference | None]:
-    """(vectors compared, those that differ, the first of them)."""
+) -> Confirmation:
+    """Compare `count` vectors or more."""
     names = (backend.a_format, backend.b_format)
     source = Vectors(numbers, structure, bits_of([unit]), backend.hidden, seed)
     done = wrong = 0
     first: Difference | None = None
+    sieve: Sieve | None = None
     turn = 0
     while done < count:
         m = CONFIRMING_SIDE
@@ -116,9 +129,10 @@ def confirmed(
         seen, own = backend.block(a, b, c), computed(unit, a, b, c, names)
         differs = ~same(unit, own, seen)
         if first is None and differs.any():
-            i, j = (int(at) for at in np.argwhere(differs)[0])
+            i, j = np.argwhere(differs)[:WRONG].T
+            sieve = Sieve(Rows(a[i], b.T[j], c[i, j]), seen[i, j], names)
             first = Difference(
-                tuple(a[i].tolist()), tuple(b[:, j].tolist()), int(c[i, j]), int(seen[i, j]), int(own[i, j])
+                tuple(a[i[0]].tolist()), tuple(b[:, j[0]].tolist()), *(int(each[i[0], j[0]]) for each in (c, seen, own))
             )
         done, wrong, turn = done + c.size, wrong + int(differs.sum()), turn + 1
-    return done, wrong, first
+    return Confirmation(done, wrong, first, sieve)

@@ -98,17 +98,16 @@ class Revealed(msgspec.Struct, frozen=True):
         ]
         for each in found.trace(self.unit, self.a_format, self.b_format):
             result = "-" if each.result is None else f"{formats.decode(each.result, name)!r}"
-            lines.append(
-                f"  k {each.ks[0]}..{each.ks[-1]}: largest exponent {each.largest}, sum {each.total} -> {result}"
-            )
+            where = f"k {each.ks[0]}..{each.ks[-1]}" if each.ks else each.what
+            lines.append(f"  {where}: largest exponent {each.largest}, sum {each.total} -> {result}")
         return "\n".join(lines)
 
 
 #: fields that say how a unit behaves, as opposed to what it is called and where that is known from
 BEHAVIOUR = (
     "accumulate", "sum", "terms", "instruction_k", "order", "align_bits", "cut", "width", "rounding", "c", "c_rounding",
-    "join_bits", "zero_exponent", "subnormal_inputs", "zero_sign", "subnormal_outputs", "product_overflow", "saturate",
-    "nan", "nan_code", "negative_zero",
+    "join_bits", "zero_exponent", "read_as", "subnormal_inputs", "zero_sign", "subnormal_outputs", "product_overflow",
+    "saturate", "nan", "nan_code", "negative_zero",
 )  # fmt: skip
 
 
@@ -125,7 +124,7 @@ def fields(unit: Unit) -> dict[str, Any]:
         dropped.add("join_bits")
     if unit.sum == "integer":
         dropped |= {"terms", "order", "width", "rounding", "c", "c_rounding", "zero_exponent", "subnormal_inputs"}
-        dropped |= {"zero_sign", "subnormal_outputs", "product_overflow", "nan", "nan_code", "negative_zero"}
+        dropped |= {"read_as", "zero_sign", "subnormal_outputs", "product_overflow", "nan", "nan_code", "negative_zero"}
     else:
         dropped.add("saturate")
     return {name: value for name, value in found.items() if name not in dropped}
@@ -153,6 +152,7 @@ def reason(field: str, unit: Unit, numbers: Numbers, hidden: bool) -> str:
         "order": f"{span}{instead}: sums are exact, so that their order leaves no trace",
         "c": "adding C early or late gives the same bits here",
         "zero_exponent": "no operand, and no C, is so small that a zero's exponent would cut it",
+        "read_as": "the formats make no sum that another exponent of a subnormal operand would cut",
         "subnormal_inputs": "the formats make no subnormal that shows",
         "subnormal_outputs": "no sum of these formats is subnormal",
         "zero_sign": "no zero's sign reaches the result",

@@ -11,20 +11,22 @@ import numpy.typing as npt
 from gemmlab import formats
 from gemmlab.numerics.reveal import candidates, probes, structure
 from gemmlab.numerics.reveal.backend import Backend, Emulated, Rows, takes_no_c
-from gemmlab.numerics.reveal.candidates import Sieve, replaced
-from gemmlab.numerics.reveal.confirming import confirmed, eliminated
+from gemmlab.numerics.reveal.confirming import Confirmation, confirmed, eliminated
 from gemmlab.numerics.reveal.evidence import Evidence, Found, Revealed
 from gemmlab.numerics.reveal.integers import integer_unit
 from gemmlab.numerics.reveal.numbers import Numbers
-from gemmlab.numerics.reveal.rules import ruled
-from gemmlab.numerics.reveal.structure import Structure
+from gemmlab.numerics.reveal.rules import Family, readings, ruled
+from gemmlab.numerics.reveal.sieving import Sieve, replaced
+from gemmlab.numerics.reveal.structure import Structure, structure_of
 from gemmlab.numerics.reveal.trees import nested
 from gemmlab.numerics.unit import ACCUMULATORS, Unit
 from gemmlab.numerics.units import unit as named
 from gemmlab.record import GemmlabError, unknown_name
 
 FIRST_K, MOST_K = 128, 512  # products of an instruction that are looked for at first, and at all
-SWEPT = 600  # answers to sweeps, the nearest to the bits that were seen first, that candidates must give
+SWEPT = 600  # answers to sweeps that candidates must give, beside as many spread over the others
+AGAIN = 8  # times that another unit is looked for where confirmation found a vector that differs
+TRIED = 4  # units and rules that are tried where vectors leave none of the first
 FEW = 12  # structures that are followed where the answers leave more
 
 
@@ -88,14 +90,55 @@ class Inference:
         kept = self.stored()
         found, k = self.structures(kept)
         units = self.summed(found, kept, k)
-        units, open_rules = ruled(backend, self.numbers, units, self.evidence)
-        units = eliminated(backend, self.numbers, found[0], units, self.seed)
-        count, mismatches, difference = confirmed(backend, self.numbers, found[0], units[0], self.seed + 1, confirm)
-        alternatives = Found([units[0], *units[1:], *(replaced(units[0], **fields) for fields in open_rules)])
+        families = ruled(backend, self.numbers, units, self.evidence)
+        units, others, told = self.settled(families, confirm)
+        alternatives = Found([*units, *others])
         return Revealed(
             units[0], *self.names, tuple(self.evidence), alternatives.ambiguous(self.numbers, backend.hidden),
-            nested(units[0]), count, mismatches, difference, backend.asked, backend.calls, backend.hidden,
+            nested(units[0]), *told[:3], backend.asked, backend.calls, backend.hidden,
         )  # fmt: skip
+
+    def settled(self, families: list[Family], confirm: int) -> tuple[list[Unit], list[Unit], Confirmation]:
+        """The units and rules that are left, and how the first of them did; the best where none gives every bit."""
+        backend, failed = self.backend, []
+        units, others = self.told_apart(families, [])
+        tried: list[tuple[list[Unit], list[Unit], Confirmation]] = []
+        while units and len(tried) < AGAIN:
+            seed = self.seed + 1 + len(tried)
+            told = confirmed(backend, self.numbers, structure_of(units[0]), units[0], seed, confirm)
+            tried.append((units, others, told))
+            if told.wrong is None:
+                break
+            # Vectors on which a unit failed are the best to find another by.
+            failed.append(told.wrong)
+            units, others = self.told_apart(families, failed)
+        return min(tried, key=lambda each: each[2].mismatches)
+
+    def told_apart(self, families: list[Family], failed: list[Sieve]) -> tuple[list[Unit], list[Unit]]:
+        """The units that blocks of vectors leave, and the first of them with other rules that they leave as well.
+
+        Where none is left, the first of all; none at all if vectors failed before.
+        """
+        left: list[Unit] = []
+        for at in range(TRIED):
+            tried = held(failed, [unit for each in families for unit in each.ruled(at)])
+            left = eliminated(self.backend, self.numbers, tried, self.seed + 1000 * at) if tried else []
+            if left:
+                break
+        if not left:
+            return [] if failed else families[0].ruled(0)[:1], []
+        # What is left open about sums and what about rules are looked at one after the other: together they are many.
+        rules = next(each.rules for each in families if structure_of(each.units[0]) == structure_of(left[0])
+                     and each.units[0].sum == left[0].sum)  # fmt: skip
+        named = held(failed, [replaced(left[0], **each) for each in rules])
+        others = eliminated(self.backend, self.numbers, [left[0], *(unit for unit in named if unit != left[0])],
+                            self.seed + 7)  # fmt: skip
+        if others and others[0] != left[0]:
+            chosen = {name: getattr(others[0], name) for name in rules[0]}
+            left = [others[0], *(replaced(unit, **chosen) for unit in left[1:])]
+        if not nan_seen(self.evidence):
+            others = [*others, replaced(left[0], nan_code=left[0].nan_code - 1)]
+        return left, others
 
     def note(self, probe: str, given: str, seen: str, means: str) -> None:
         """Keep one piece of evidence."""
@@ -162,26 +205,42 @@ class Inference:
         order = sorted(
             range(len(asked)), key=lambda at: (min((abs(asked[at].depth - bit - 1) for bit in near), default=0), at % 7)
         )
-        rows, d = backend.rows([asked[at].row for at in order]), d[order]
+        # Thousands say no more than hundreds: those near the bits that were seen, and some of all the others.
+        order = [*order[:SWEPT], *order[SWEPT :: max(1, len(order) // SWEPT)]]
+        rows, d = backend.rows([asked[at].row for at in order], least), d[order]
         cancelling = np.array([asked[at].cancels for at in order])
-        alone = Sieve(taken(rows, cancelling), d[cancelling], self.names)
-        some = np.arange(len(order)) < SWEPT
-        every = Sieve(taken(rows, some), d[some], self.names)
+        alone, every = Sieve(taken(rows, cancelling), d[cancelling], self.names), Sieve(rows, d, self.names)
         units: list[Unit] = []
-        for each in found:
-            for unit in alone.left(candidates.aligned(self.base, each)):
-                units += every.left(candidates.rounded(unit, kept, not backend.hidden))
+        for reading in readings(self.names):
+            base = replaced(self.base, read_as=reading)
+            for grid in (grid for each in found for grid in candidates.aligned(base, each)):
+                units += every.of(candidates.rounded(alone.of(grid), kept, not backend.hidden)).units()
+            # How operands are read is told later; here it matters where nothing else explains the answers.
+            if units:
+                break
         if aligned_bits is not None:
             self.note("alignment", "Q, Q*2^-n and -Q in one sum", f"smallest thing left: Q*2^-{aligned_bits}",
                       f"{aligned_bits} fraction bits stay below the largest exponent")  # fmt: skip
         if not units:
             self.note("sums", f"{len(asked):,} sweeps", "no candidate gives every answer", "nearest one is kept")
-            units = [every.nearest(u for each in found for unit in candidates.aligned(self.base, each)
-                                   for u in candidates.rounded(unit, kept, not backend.hidden))]  # fmt: skip
+            units = [every.nearest([candidates.rounded(grid, kept, not backend.hidden)
+                                    for each in found for grid in candidates.aligned(self.base, each)])]  # fmt: skip
         else:
             self.note("sums", f"{len(asked):,} sweeps of a small term below a large one",
                       f"{len(units)} candidates give every answer", described(units[0]))  # fmt: skip
         return units
+
+
+def held(sieves: list[Sieve], units: list[Unit]) -> list[Unit]:
+    """The units that pass all sieves."""
+    for sieve in sieves:
+        units = sieve.left(units)
+    return units
+
+
+def nan_seen(evidence: list[Evidence]) -> bool:
+    """Whether any answer was NaN."""
+    return any(each.seen.startswith("NaN") for each in evidence)
 
 
 def taken(rows: Rows, which: npt.NDArray[np.bool_]) -> Rows:

@@ -44,7 +44,7 @@ def integer_unit(backend: Backend, seed: int, confirm: int) -> Revealed:
         b_formats=(backend.b_format,), accumulate=backend.accumulate, sum="integer", terms=k, saturate=saturate,
     )  # fmt: skip
     structure = Structure("fused", k, k, "ascending", "early")
-    count, mismatches, difference = confirmed(backend, numbers, structure, unit, seed, confirm)
+    count, mismatches, difference, _ = confirmed(backend, numbers, structure, unit, seed, confirm)
     return Revealed(
         unit, backend.a_format, backend.b_format, tuple(evidence), open_, f"(c 0..{k - 1})" if k > 1 else "(c 0)",
         count, mismatches, difference, backend.asked, backend.calls, backend.hidden,

@@ -6,9 +6,11 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
+
 from gemmlab import formats
 from gemmlab.numerics.reveal.backend import Row
-from gemmlab.numerics.reveal.numbers import Numbers, span
+from gemmlab.numerics.reveal.numbers import Numbers, code, span
 from gemmlab.numerics.reveal.structure import ADDEND, Structure, layout, named
 
 
@@ -72,15 +74,27 @@ def sweeps(numbers: Numbers, structures: list[Structure], k: int, hidden: bool) 
     for structure in structures:
         for places, together in seats(structure, k, hidden):
             known[places] = known.get(places, True) and together
-    return [probe for places, together in known.items() for probe in sweep(numbers, places, together)]
+    lone = [long(numbers, exponent) for exponent in (0, 1, numbers.top // 2)]
+    return [
+        *(p for p in lone if p),
+        *(p for places, together in known.items() for p in sweep(numbers, places, together)),
+    ]
+
+
+def long(numbers: Numbers, exponent: int) -> Probe | None:
+    """One product alone of as many bits as A holds: an alignment of few bits cuts it."""
+    bits = formats.get(numbers.a_format).mantissa_bits
+    pair = numbers.product(2 - 2.0**-bits, exponent)
+    return None if pair is None else Probe(Row({0: pair}, 0, f"(2 - 2^-{bits})*2^{exponent} alone"), bits)
 
 
 def sweep(numbers: Numbers, places: tuple[int, ...], together: bool) -> Iterator[Probe]:
     """The small term at places[1], the large at places[0] and, of the other sign, at places[2] if there is one."""
+    ulp = 2.0 ** -formats.get(numbers.a_format).mantissa_bits
     for n in range(1, 64):
         low = max(numbers.bottom + 2, min(-n // 2, numbers.top - n))
         for large_sign in (1.0, -1.0)[: 3 - len(places) + 1]:
-            for small in (1.0, -1.0, 1.5, -1.5, 1.25):
+            for small in (1.0, -1.0, 1.5, -1.5, 1.25, 1 + ulp):
                 slots: dict[int, tuple[int, int]] = {}
                 c = 0
                 terms = [(places[0], large_sign, low + n), (places[1], small, low)]
@@ -161,6 +175,12 @@ def specials(numbers: Numbers, k: int, hidden: bool) -> list[tuple[str, Row]]:
         made.append(("negative zeros", Row(zeros, 0, "all products -0, C = +0")))
     big = dict.fromkeys((0, 1), (a.max_magnitude << a.pad_bits, b.max_magnitude << b.pad_bits))
     made.append(("overflow", Row(big, 0, "twice the largest product")))
+    past = numbers.product(1.0, 128)
+    if past is not None:
+        made.append(("a product past float32", Row({0: past}, 0, "2^128")))
+        c = None if hidden else numbers.addend(-1.5, 127)
+        if c is not None:
+            made.append(("a product past float32 that C brings back", Row({0: past}, c, "2^128 - 1.5*2^127")))
     one_big = {0: big[0], 1: (big[1][0] | sign, big[1][1])} if k > 1 else {}
     made.append(("overflowing products that cancel", Row(one_big, 0, "the largest product, and minus it")))
     if not hidden:
@@ -184,6 +204,39 @@ def specials(numbers: Numbers, k: int, hidden: bool) -> list[tuple[str, Row]]:
         tiny = numbers._replace(subnormals=True).product(-1.0, span(numbers.a_format).low, deep=True)
         if tiny is not None:
             made.append(("negative subnormal products", Row(dict.fromkeys(range(k), tiny), top, "-subnormal, C = -0")))
+    return made
+
+
+def converted(numbers: Numbers, structure: Structure, k: int, hidden: bool) -> list[Row]:
+    """A product of a subnormal, its negative from normal operands, and a small term: a converted operand is normal.
+
+    Read as it is, a subnormal counts with the smallest normal exponent and cuts small terms that survive beside what
+    another format holds. Only for operands of 8 bits and fewer, whose range is less than that of formats of 16.
+    """
+    forms = [formats.get(name) for name in (numbers.a_format, numbers.b_format)]
+    if any(form.bits > 8 for form in forms):
+        return []
+    instruction, lane, group = layout(structure.order, structure.terms, structure.k, k)
+    first = np.flatnonzero((instruction[:-1] == 0) & (lane[:-1] == 0) & (group[:-1] == 0)).tolist()
+    held, normal = numbers._replace(subnormals=True), numbers._replace(subnormals=False)
+    made = []
+    for at, (own, other) in enumerate(((forms[0], forms[1]), (forms[1], forms[0]))):
+        low, high = span(own.name), span(other.name).high
+        pair = (code(math.ldexp(1.0, low.low), own.name), code(math.ldexp(1.0, high), other.name))
+        large = pair if at == 0 else pair[::-1]
+        top = low.low + high
+        minus = normal.product(-1.0, top) or held.product(-1.0, top, deep=True)
+        if low.low == low.normal or minus is None or None in large:
+            continue
+        for n in range(1, 48):
+            small = normal.product(1.0, top - n) or held.product(1.0, top - n, deep=True)
+            c = None if hidden else numbers.addend(1.0, top - n)
+            words = f"a subnormal's product 2^{top}, its negative, and 2^{top - n}"
+            if small is not None and len(first) > 2:
+                made.append(Row({first[0]: large, first[1]: minus, first[2]: small}, 0, words))
+            if c is not None:
+                slots = {first[0]: large} | ({first[1]: minus} if len(first) > 1 else {})
+                made.append(Row(slots, c, words))
     return made
 
 

@@ -4,81 +4,115 @@ from __future__ import annotations
 
 import math
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gemmlab import formats
 from gemmlab.numerics.operands import Codes
 from gemmlab.numerics.reveal import probes
-from gemmlab.numerics.reveal.backend import Backend, Row
-from gemmlab.numerics.reveal.candidates import Sieve, replaced
+from gemmlab.numerics.reveal.backend import Backend
 from gemmlab.numerics.reveal.evidence import Evidence
 from gemmlab.numerics.reveal.numbers import Numbers
-from gemmlab.numerics.unit import Unit
+from gemmlab.numerics.reveal.sieving import Grid, Sieve, replaced
+from gemmlab.numerics.reveal.structure import structure_of
+from gemmlab.numerics.unit import ZEROS, Unit
 
 Fields = dict[str, Any]
 
-SWITCHES: dict[str, tuple[Any, Any]] = {
-    "subnormal_inputs": (True, False),
+SWITCHES: dict[str, tuple[Any, ...]] = {
     "subnormal_outputs": (True, False),
     "zero_sign": (True, False),
     "product_overflow": (False, True),
-    "negative_zero": ("positive", "ieee"),
+    "negative_zero": ZEROS,
 }
 UNSEEN = (-133, -149, -300)  # exponents of a zero that are tried where none shows
+LONGEST = 256
 TRIED = 24  # units that are tried with all rules before none is said to fit
 
 
-def ruled(
-    backend: Backend, numbers: Numbers, units: list[Unit], evidence: list[Evidence]
-) -> tuple[list[Unit], list[Fields]]:
-    """The units with the rules that were seen, and other values of those fields that explain them as well."""
-    k = backend.k or units[0].k
+class Family(NamedTuple):
+    """Units of one structure, and the rules that explain what was seen of special values, the likeliest first."""
+
+    units: list[Unit]
+    rules: list[Fields]
+
+    def ruled(self, at: int) -> list[Unit]:
+        """The units with one of the rules; none where there are not so many."""
+        return [replaced(unit, **self.rules[at]) for unit in self.units] if at < len(self.rules) else []
+
+
+def ruled(backend: Backend, numbers: Numbers, units: list[Unit], evidence: list[Evidence]) -> list[Family]:
+    """The units by structure, each with the rules that were seen."""
+    # Zeros of one sign show where they fill whole instructions of the unit, whichever of the candidates that is.
+    lengths = {max(2, unit.k) for unit in units}
+    common = math.lcm(*lengths) if math.lcm(*lengths) <= LONGEST else max(lengths)
+    k = backend.k or common
     names = (backend.a_format, backend.b_format)
     asked = [*probes.subnormals(numbers, backend.hidden), *probes.specials(numbers, k, backend.hidden)]
-    small = probes.tiny(numbers, backend.hidden)
-    rows = [row for _, row in asked] + [p.row for p in small]
+    small = [p.row for p in probes.tiny(numbers, backend.hidden)]
+    read = probes.converted(numbers, structure_of(units[0]), k, backend.hidden)
+    rows = [*(row for _, row in asked), *read, *small]
     d = backend.pairs(backend.rows(rows, k))
     for (what, row), code in zip(asked, d.tolist(), strict=False):
         value = formats.decode(code, backend.accumulate)
         shown = f"NaN {code:#x}" if math.isnan(value) else repr(value)
         evidence.append(Evidence("special" if what not in KNOWN else "subnormals", row.words, shown, what))
-
-    def sieve(part: list[Row], seen: Codes) -> Sieve:
-        return Sieve(backend.rows(part, k), seen, names)
-
-    special = sieve(rows[: len(asked)], d[: len(asked)])
-    below = sieve(rows[len(asked) :], d[len(asked) :])
+    edge = len(rows) - len(small)
+    special = Sieve(backend.rows(rows[:edge], k), d[:edge], names)
+    below = Sieve(backend.rows(small, k), d[edge:], names)
     nan = nan_rule(backend, d)
-    combinations = [dict(zip(SWITCHES, values, strict=True)) | nan for values in product(*SWITCHES.values())]
+    families: dict[Any, list[Unit]] = {}
+    for unit in units:
+        families.setdefault((unit.sum, structure_of(unit)), []).append(unit)
     # A unit whose width is still open may fit only with a zero that counts: others come first without one.
-    for counts, unit in product((False, True), units[:TRIED]):
-        left = [fields for fields in combinations if special.passes(replaced(unit, **fields))]
-        whole = [
-            fields | {"zero_exponent": exponent}
-            for fields in left
-            for exponent in exponents(unit, fields, below, counts)
-        ]
-        if whole:
-            chosen = whole[0]
-            open_ = [each for each in whole[1:] if sum(each[name] != chosen[name] for name in chosen) <= 2]
-            if not nan_codes(backend, d):
-                open_.append(chosen | {"nan_code": chosen["nan_code"] - 1})
-            return [replaced(each, **chosen) for each in units], open_
+    for counts in (False, True):
+        made = []
+        for each in families.values():
+            fits = (fitting(replaced(unit, **nan), special, below, counts, readings(names)) for unit in each[:TRIED])
+            whole = next((rules for rules in fits if rules), [])
+            made += [Family(each, [nan | rules for rules in whole])] if whole else []
+        if made:
+            if read:
+                seen = dict.fromkeys(rules["read_as"] for each in made for rules in each.rules)
+                evidence.append(Evidence("conversion", read[0].words, f"{len(read)} such sums", said(list(seen))))
+            return made
     evidence.append(Evidence("rules", f"{len(rows)} special rows", "no combination of rules gives every answer",
                              "the nearest is kept"))  # fmt: skip
-    best = max(combinations, key=lambda fields: special.agreeing(replaced(units[0], **fields)))
-    return [replaced(each, **best) for each in units], []
+    grids = [Grid.over(replaced(units[0], **nan, subnormal_inputs=inputs), **SWITCHES) for inputs in (True, False)]
+    best = special.nearest(grids)
+    kept = nan | {name: getattr(best, name) for name in (*SWITCHES, "subnormal_inputs")}
+    return [Family(units, [kept])]
 
 
-def exponents(unit: Unit, fields: Fields, below: Sieve, counts: bool) -> list[int | None]:
-    """The exponents a zero may count with: a few where it need not count at all, as they then do not show."""
-    if below.passes(replaced(unit, **fields)):
-        return [each for each in (None, *UNSEEN) if below.passes(replaced(unit, **fields, zero_exponent=each))]
-    if not counts:
-        return []
-    return [each for each in range(0, -320, -1) if below.passes(replaced(unit, **fields, zero_exponent=each))]
+def fitting(unit: Unit, special: Sieve, below: Sieve, counts: bool, readings: tuple[str, ...]) -> list[Fields]:
+    """The rules with which a unit gives every answer; with `counts` also those of which a zero counts with an exponent.
+
+    Where none need count, a few exponents stand for those that do not show either.
+    """
+    found = []
+    for inputs, reading in product((True, False), readings):
+        grid = special.of(Grid.over(replaced(unit, subnormal_inputs=inputs, read_as=reading), **SWITCHES))
+        without = below.passing(grid)
+        for chosen in grid.kept(without | counts).units():
+            shows = not below.passes(chosen)
+            exponents = range(0, -320, -1) if shows else UNSEEN
+            tried = special.of(below.of(Grid.over(chosen, zero_exponent=exponents)))
+            found += [] if shows else [chosen]
+            found += list(tried.units())
+    names = ("subnormal_inputs", "read_as", *SWITCHES, "zero_exponent")
+    return [{name: getattr(each, name) for name in names} for each in found]
+
+
+def readings(names: tuple[str, str]) -> tuple[str, ...]:
+    """Formats that operands may be converted to first: of 8 bits and fewer, those of 16."""
+    small = all(formats.get(name).bits <= 8 for name in names)
+    return ("", "float16", "bfloat16") if small else ("",)
+
+
+def said(readings: list[str]) -> str:
+    """How operands are read, for people."""
+    return " or ".join(f"read as {each}" if each else "read as they are" for each in readings)
 
 
 KNOWN = ("operand", "addend", "sum")

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from gemmlab.numerics.reveal.backend import Backend, Row
 from gemmlab.numerics.reveal.numbers import Numbers
+from gemmlab.numerics.unit import Unit
 
 ADDEND = -1  # the place of C beside k = 0, 1, 2, ..
 UNKNOWN, GONE, KEPT = -1, 0, 1
@@ -28,12 +29,17 @@ class Structure(NamedTuple):
     terms: int
     k: int
     order: str
-    c: str  #: `early` or `late`
+    c: str  #: `early` or `late`; `floor` where known
 
     def words(self) -> str:
         """For people."""
         added = "added in pairs" if self.sum == "pairs" else "at once"
         return f"{self.terms} products {added}, {self.k} an instruction, {self.order}, C {self.c}"
+
+
+def structure_of(unit: Unit) -> Structure:
+    """The structure that a unit has."""
+    return Structure("pairs" if unit.sum == "pairs" else "fused", unit.terms, unit.k, unit.order, unit.c)
 
 
 class Answers(NamedTuple):
