@@ -263,11 +263,18 @@ def test_threads_are_those_of_the_contender_else_those_given_and_of_cpus_alone()
 
 def test_kernels_of_ones_own_are_told_apart_by_their_file(tmp_path):
     own = [
-        contender("fast", source=f"gemmlab.run.own:factory({tmp_path}/{name}.py:fast)") for name in ("first", "second")
+        contender("fast", source=f"gemmlab.run.own:program:{tmp_path}/{name}.py:fast") for name in ("first", "second")
     ]
     assert [item.key.kernel for item in items_of([Shape(Gemm(8, 8, 8))], own, lambda _: "")] == [
         "first.py:fast", "second.py:fast",
     ]  # fmt: skip
+
+
+def test_two_kernels_of_one_key_are_refused(tmp_path):
+    own = [contender("fast", source=f"own:program:{tmp_path}/{name}/mine.py:fast") for name in ("first", "second")]
+    with pytest.raises(GemmlabError, match=r"mine\.py:fast would be kept as one") as caught:
+        items_of([Shape(Gemm(8, 8, 8))], own, lambda _: "")
+    assert "another name" in caught.value.hint
 
 
 def test_a_plan_is_another_where_anything_that_it_says_is(tmp_path):
@@ -277,10 +284,26 @@ def test_a_plan_is_another_where_anything_that_it_says_is(tmp_path):
     def plan(side=8, said="options", name="naive", **fields):
         return plan_of(items_of([Shape(Gemm(side, 8, 8))], [contender(name, **fields)], lambda _: "epyc"), said)
 
-    source = f"{file}:fast"
+    source = f"gemmlab.run.own:program:{file}:fast"
     plans = [plan(), plan(9), plan(said="others"), plan(name="packed"), plan(threads=1), plan(source=source)]
     assert len(set(plans)) == len(plans)
     assert plan() == plans[0]
     assert plan(source=source) == plans[-1]
     file.write_text("def fast(): pass")
     assert plan(source=source) != plans[-1]
+
+
+def test_contenders_that_do_not_fit_together_are_run_alone_and_say_so():
+    def small(problem, contenders, options):
+        if len(contenders) > 1:
+            raise GemmlabError("2 kernels need 3 GiB, and 2 GiB are free", "fewer kernels at once")
+        if contenders[0].name == "naive" and problem.m == 2:
+            raise GemmlabError("1 kernel needs 3 GiB, and 2 GiB are free")
+        return [timed(made_item(kernel=contenders[0].name))]
+
+    for item, record in kept(items()[:6], run=small):
+        measured = record.measurement
+        if item.problem.m == 2 and item.contender.name == "naive":
+            assert (measured.fault, measured.time_s) == ("refused", None)
+        else:
+            assert measured.notes == ("not timed in turn with others: 2 kernels need 3 GiB, and 2 GiB are free",)

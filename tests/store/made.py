@@ -22,7 +22,8 @@ def timed(what, time_s=1e-3, spread=0.01, environment=None):
         time_s=time_s,
         time_s_low=time_s * (1 - spread),
         time_s_high=time_s * (1 + spread),
-        repeats=12,
+        repeats=45,
+        samples=(time_s,) * 9,
         environment=environment or {},
     )
     return Record(problem=what.problem.section(), measurement=measurement)

@@ -11,6 +11,8 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from contextlib import closing
 from typing import Any, NamedTuple, Protocol
 
+import msgspec
+
 from gemmlab.experiment.keys import Item, Key
 from gemmlab.experiment.running import failed
 from gemmlab.problem import Gemm, Shape
@@ -61,7 +63,7 @@ def items_of(
     """Every shape in every format by every contender that takes its formats, each once, in the shapes' order.
 
     `formats` replace the shapes' own; `chip_of` names the chip that a contender runs on; `threads` are of contenders on
-    the CPU that do not say so themselves.
+    the CPU that do not say so themselves. Raises GemmlabError for two different contenders of one key.
     """
     found: dict[Key, Item] = {}
     for shape in shapes:
@@ -70,7 +72,10 @@ def items_of(
                 if {problem.a_format, problem.b_format} <= set(who.formats):
                     used = who.threads or threads if who.backend == "cpu" else 0
                     item = Item(problem=problem, contender=who, chip=chip_of(who), threads=used, name=shape.name)
-                    found.setdefault(item.key, item)
+                    if found.setdefault(item.key, item).contender != who:
+                        raise GemmlabError(
+                            f"two kernels {item.key.kernel} would be kept as one", "give one of the files another name"
+                        )
     return list(found.values())
 
 
@@ -119,12 +124,27 @@ def sweep(
 
 
 def attempt(run: Run, batch: Batch, options: Any) -> list[Done]:
-    """The batch's Records, or those of what it raised."""
+    """The batch's Records; alone where they cannot be run together, and with its fault where one cannot be run."""
     try:
         records = run(batch.problem, [item.contender for item in batch.items], options)
+    except GemmlabError as error:
+        if len(batch.items) == 1:
+            records = [failed(batch.problem, batch.items[0].contender, error)]
+        else:  # too little memory for the operands of all, for example
+            alone = [attempt(run, Batch((item,)), options)[0] for item in batch.items]
+            return [Done(item, noted(record, f"not timed in turn with others: {error.text}")) for item, record in alone]
     except (Exception, SystemExit) as error:
         records = [failed(item.problem, item.contender, error) for item in batch.items]
     return [Done(*each) for each in zip(batch.items, records, strict=True)]
+
+
+def noted(record: Record, note: str) -> Record:
+    """The Record with a note on its time, if it has one."""
+    measured = record.measurement
+    if measured is None or measured.time_s is None:
+        return record
+    replace = msgspec.structs.replace
+    return replace(record, measurement=replace(measured, notes=(*measured.notes, note)))
 
 
 def in_turn(

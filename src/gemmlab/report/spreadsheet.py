@@ -25,7 +25,7 @@ SECTIONS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "kernel": (KernelSection, ()),
     "count": (Count, ()),
     "prediction": (Prediction, ("levels", "terms", "lower_bounds", "notes")),
-    "measurement": (Measurement, ("environment",)),
+    "measurement": (Measurement, ("environment", "samples", "notes")),
     "verdict": (Verdict, ("missed_faults", "worst")),
 }
 
