@@ -54,7 +54,7 @@ class Device:
         self.capability = (int(major), int(minor))
         self.name = called(self.api.cuDeviceGetName(128, handle)).decode().strip("\0 ")
         self.version = called(self.api.cuDriverGetVersion())
-        self.stream = called(self.api.cuStreamCreate(self.api.CUstream_flags.CU_STREAM_NON_BLOCKING))
+        self.stream = called(self.api.cuStreamCreate(self.api.CUstream_flags.CU_STREAM_NON_BLOCKING.value))
         self.start, self.end = (called(self.api.cuEventCreate(0)) for _ in range(2))
         self.graphs: OrderedDict[tuple[int, ...], Any] = OrderedDict()
         self.by_graph = True

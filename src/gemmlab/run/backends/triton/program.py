@@ -58,8 +58,8 @@ def persistent_launch(
         if key not in made:
             made[key] = described(a, b, c, turned, given)
         tiles = -(-m // given["BLOCK_M"]) * -(-n // given["BLOCK_N"])
-        own = min(programs, tiles)
-        persistent.kernel[(own,)](*made[key], m, n, k, PROGRAMS=own, TURNED=turned, **given, **how)
+        grid = (min(programs, tiles),)
+        persistent.kernel[grid](*made[key], m, n, k, PROGRAMS=programs, TURNED=turned, **given, **how)
 
     return launch
 
