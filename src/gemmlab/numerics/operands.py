@@ -35,13 +35,17 @@ def operand(array: Any, format: str | None = None, what: str = "A", tfloat32: st
     naming the first element outside the format.
     """
     source = np.asarray(array)
+    source = source.astype(source.dtype.newbyteorder("="), copy=False)  # its codes are read as this machine's
     own = source.dtype.name
     name = own if format is None else format
     form = formats.get(name)
-    if own == name:
-        return Operand(np.ascontiguousarray(source).view(code_type(form)), name)
-    if source.dtype == code_type(form) and form.kind == "float":
-        raw = np.ascontiguousarray(source)
+    if own == name and form.kind == "int":
+        codes = np.ascontiguousarray(source).view(code_type(form))
+        if form.storage_bits % 8:
+            codes = codes & codes.dtype.type((1 << form.storage_bits) - 1)  # ml_dtypes reads none of those above
+        return Operand(codes, name)
+    if own == name or (source.dtype == code_type(form) and form.kind == "float"):
+        raw = np.ascontiguousarray(source).view(code_type(form))
         if raw.size and int(raw.max()) >= 1 << form.storage_bits:
             raise outside(what, raw, raw >= 1 << form.storage_bits, name)
         return Operand(raw, name)
