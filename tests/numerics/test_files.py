@@ -110,7 +110,13 @@ def entry(**changed):
         (entry(shape="2"), "lies outside"),
         ({"dtype": "F32"}, "lies outside"),
         (17, "lies outside"),
+        (entry(shape=[True, 2]), "lies outside"),
+        (entry(shape=[2.0]), "lies outside"),
         (entry(shape=[3]), "has 8 bytes, 3 of F32 needs 12"),
+        (entry(shape=[1 << 40, 1 << 40]), "has 8 bytes"),
+        (entry(shape=[0, 1 << 70], data_offsets=[0, 0]), "shape that no array has"),
+        (entry(shape=[1 << 63, 0], data_offsets=[0, 0]), "shape that no array has"),
+        (entry(shape=[2] + [1] * 70), "shape that no array has"),
     ],
 )
 def test_headers_that_contradict_the_file(told, said, tmp_path):
@@ -121,7 +127,18 @@ def test_headers_that_contradict_the_file(told, said, tmp_path):
         load(f"{path}:a")
 
 
-@pytest.mark.parametrize("content", [b"", b"12345", (1 << 40).to_bytes(8, "little") + b"{}", b"\xff" * 64])
+def announced(header):
+    """A file whose header is so."""
+    return len(header).to_bytes(8, "little") + header
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"", b"12345", (1 << 40).to_bytes(8, "little") + b"{}", b"\xff" * 64, announced(b"[" * 100_000),
+        announced(b'{"a": 1' + b"0" * 5000 + b"}"), announced(b"\xff{"), announced(b"[1]"),
+    ],
+)  # fmt: skip
 def test_files_that_are_no_safetensors(content, tmp_path):
     path = tmp_path / "x.safetensors"
     path.write_bytes(content)
@@ -130,7 +147,17 @@ def test_files_that_are_no_safetensors(content, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"not an array", b"\x93NUMPY\x01\x00\xff\xff", b"\x93NUMPY\x01\x00\x04\x00{{{{"]
+    "content",
+    [
+        b"",
+        b"not an array",
+        b"\x93NUMPY\x01\x00\xff\xff",
+        b"\x93NUMPY\x01\x00\x04\x00{{{{",
+        *(
+            f"\x93NUMPY\x01\0v\0{{'descr': '<f2', 'fortran_order': False, 'shape': ({shape}), }}".ljust(128).encode()
+            for shape in ("True, 4", "-1, 4", "4, 'x'", "99999999999, 99999", "1 << 70, 0", f"{1 << 70}, 0")
+        ),
+    ],
 )
 def test_files_that_are_no_npy(content, tmp_path):
     path = tmp_path / "x.npy"

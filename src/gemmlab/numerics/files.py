@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 from pathlib import Path
 from tokenize import TokenError
@@ -62,7 +63,7 @@ def load_npy(path: str) -> npt.NDArray[Any]:
             found = np.lib.format.read_array(readable(file), allow_pickle=False)
     except OSError as error:
         raise GemmlabError(f"cannot read `{path}`: {error.strerror or error}", "a .npy or .safetensors file") from None
-    except (ValueError, EOFError, SyntaxError, MemoryError, TokenError) as error:
+    except (ValueError, TypeError, OverflowError, EOFError, SyntaxError, MemoryError, TokenError) as error:
         said = str(error).split("\n")[0]
         raise GemmlabError(
             f"`{path}` is no .npy file that can be read: {said}", "numpy.save('x.npy', x), or FILE.safetensors:TENSOR"
@@ -121,7 +122,7 @@ def load_tensor(path: str, name: str) -> npt.NDArray[Any]:
         raise unknown_name(f"element type of tensor {name}", found.kind, TENSOR_FORMATS)
     kind = np.dtype(TENSOR_FORMATS[found.kind]) if found.kind[0] in "IU" else None
     codes = kind or code_type(formats.get(TENSOR_FORMATS[found.kind]))
-    count = int(np.prod(found.shape, dtype=np.int64)) if found.shape else 1
+    count = math.prod(found.shape)
     if found.stop - found.start != count * codes.itemsize:
         shape = "x".join(map(str, found.shape)) or "a number"
         raise GemmlabError(
@@ -129,7 +130,11 @@ def load_tensor(path: str, name: str) -> npt.NDArray[Any]:
             f"{count * codes.itemsize}",
             "the file is damaged",
         )
-    raw = np.fromfile(path, codes.newbyteorder("<"), count, offset=found.start).reshape(found.shape)
+    raw = np.fromfile(path, codes.newbyteorder("<"), count, offset=found.start)
+    try:
+        raw = raw.reshape(found.shape)
+    except (ValueError, OverflowError):  # zeros beside sides, or more of them, than an array may have
+        raise damaged(path, f"tensor {name} has a shape that no array has") from None
     return raw.astype(codes) if kind is not None else typed(raw.astype(codes), TENSOR_FORMATS[found.kind])
 
 
@@ -148,7 +153,7 @@ def header(path: str) -> dict[str, Tensor]:
             told = json.loads(file.read(length))
     except OSError as error:
         raise GemmlabError(f"cannot read `{path}`: {error.strerror or error}", "FILE.safetensors:TENSOR") from None
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # no UTF-8, no JSON, a number of thousands of digits
         raise damaged(path, f"its header is no JSON: {error}") from None
     if not isinstance(told, dict):
         raise damaged(path, "its header names no tensors")
@@ -160,7 +165,7 @@ def entry(path: str, name: str, told: Any, data: int, size: int) -> Tensor:
     """One tensor's entry; raises GemmlabError where it contradicts the file."""
     try:
         kind, shape, (first, stop) = told["dtype"], tuple(told["shape"]), told["data_offsets"]
-        whole = isinstance(kind, str) and all(isinstance(n, int) and n >= 0 for n in (*shape, first, stop))
+        whole = isinstance(kind, str) and all(type(n) is int and n >= 0 for n in (*shape, first, stop))
     except (KeyError, TypeError, ValueError):
         whole = False
     if not whole or not first <= stop <= size - data:
