@@ -75,6 +75,17 @@ def test_a_unit_as_a_file_is_the_same_unit(run, name):
     assert mine.silicon == ""
 
 
+def test_a_name_of_control_characters_stays_in_its_line(run):
+    fields = 'a_formats = ["float16"]\nb_formats = ["float16"]\nalign_bits = 20\n'
+    Path("mine.toml").write_text('name = "a\\u001b[2J\\nterms = 3 # \\u007f"\n' + fields)
+    for words in (("mine.toml",), ("mine.toml", "--toml")):
+        told = run("numerics", "units", *words)
+        assert told.status == 0
+        assert "\x1b" not in told.out
+    Path("again.toml").write_text(told.out)
+    assert unit("again.toml") == unit("mine.toml")
+
+
 def test_units_for_programs(run):
     lines = run("numerics", "units", "hopper.wgmma", "--json").out.splitlines()
     told = {json.loads(line)["numerics"]["unit"]: json.loads(line) for line in lines}
@@ -256,6 +267,9 @@ BAD = {
     "outside": (["f.npy", "g.npy", "--unit", FP8], "A[1, 2] = 1000.3 is no value of float8_e4m3fn"),
     "promotion": (["3", "4", "64", "--unit", FP8, "--promote", "40"], "promote = 40 is no multiple"),
     "tolerance": (["3", "4", "64", "--unit", FP8, "--tolerance", "0"], "a tolerance of 0"),
+    "endless tolerance": (["3", "4", "64", "--unit", FP8, "--tolerance", "inf"], "a tolerance of inf"),
+    "format of no c": (["3", "4", "64", "--unit", FP8, "--c-format", "float16"], "--c-format is of C, and there is no"),
+    "memory": (["1000000", "1000000", "64", "--unit", FP8], "of memory are free"),
     "place": (["3", "4", "64", "--unit", FP8, "--trace", "3,0"], "none at 3,0"),
     "no place": (["3", "4", "64", "--unit", FP8, "--trace", "3"], "--trace: `3` is no output"),
     "plot": (["3", "4", "64", "--unit", FP8, "--plot", "x.svg"], "--plot draws a trace, and there is none"),

@@ -91,7 +91,9 @@ def check(source: Sequence[str], given: dict[str, Any]) -> None:
         raise GemmlabError(f"beta is {given['beta']:g} and there is no C", "--c C.npy")
     if "plot" in given and "trace" not in given:
         raise GemmlabError("--plot draws a trace, and there is none", "--trace 0,0")
-    if "tolerance" in given and not given["tolerance"] > 0:
+    if "c_format" in given and "c" not in given:
+        raise GemmlabError("--c-format is of C, and there is none", "--c C.npy")
+    if "tolerance" in given and not 0 < given["tolerance"] < float("inf"):
         raise GemmlabError(f"a tolerance of {given['tolerance']:g}", "a relative error above 0, such as 1e-3")
     if "out" in given and not given["out"].endswith(".npy"):
         raise GemmlabError(

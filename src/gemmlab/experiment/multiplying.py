@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gemmlab import formats
+from gemmlab.experiment.unit_operands import require_room
 from gemmlab.formats import encode_array
 from gemmlab.numerics import multiply
 from gemmlab.numerics.operands import Operand, operand, typed
@@ -90,6 +91,7 @@ def multiplied(
         raise GemmlabError(f"A of shape {read.a.codes.shape} and B of shape {read.b.codes.shape}: nothing to multiply")
     if place is not None and not (0 <= place[0] < shape[0] and 0 <= place[1] < shape[1]):
         raise GemmlabError(f"D has {shape[0]} x {shape[1]} outputs, none at {place[0]},{place[1]}", "counted from 0,0")
+    require_room((*shape, k))
     foreseen = prediction(asked, tolerance) if predict else None
     d, taken = timed(asked, read)
     explained = None if place is None else trace(asked, read, place)

@@ -9,13 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from gemmlab import formats
+from gemmlab.experiment.memory import SHARE, free_bytes
 from gemmlab.formats import decode_array, encode_array
 from gemmlab.numerics.operands import typed
 from gemmlab.numerics.unit import Unit
 from gemmlab.record import GemmlabError, unknown_name
+from gemmlab.units import capacity_text
 
 CONTENTS = ("normal", "uniform", "ones")
 LARGEST_SIDE = 1 << 20
+OUTPUT_BYTES = 128  #: at the peak, for each output: D, float64's own, and what their difference takes (measured)
+ELEMENT_BYTES = 40  #: for each element of A and B: as drawn, as codes, as values (measured)
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,9 +44,22 @@ def drawn(unit: Unit, sides: Sequence[int], content: str, seed: int, a_format: s
         raise unknown_name("content", content, CONTENTS)
     if max(m, n, k) > LARGEST_SIDE:
         raise GemmlabError(f"{m} x {n} x {k} is more than can be emulated", f"sides up to {LARGEST_SIDE}")
+    require_room(sides)
     random = np.random.RandomState(seed)
     a, b = (numbers(name, size, content, random) for name, size in ((a_format, (m, k)), (b_format, (k, n))))
     return rounded(unit, a, b, a_format, b_format)
+
+
+def require_room(sides: Sequence[int]) -> None:
+    """Raise GemmlabError where a multiplication of m, n, k does not fit the memory that is free."""
+    m, n, k = sides
+    needed = OUTPUT_BYTES * m * n + ELEMENT_BYTES * (m * k + k * n)
+    free = free_bytes()
+    if free is not None and needed > SHARE * free:
+        raise GemmlabError(
+            f"{m} x {n} x {k} needs about {capacity_text(needed)}, and {capacity_text(free)} of memory are free",
+            "fewer rows and columns: the error of each output comes from k alone",
+        )
 
 
 def numbers(name: str, size: tuple[int, int], content: str, random: np.random.RandomState) -> Floats:

@@ -16,7 +16,8 @@ HEX = ("nan_code",)
 def as_toml(unit: Unit) -> str:
     """Every field with its meaning behind it; those without a value are commented out."""
     meaning = meanings()
-    lines = [f"# From {unit.name}. Fields left out take the values of gemmlab.numerics.Unit.", ""]
+    name = "".join(c if c.isprintable() else "?" for c in unit.name)
+    lines = [f"# From {name}. Fields left out take the values of gemmlab.numerics.Unit.", ""]
     for name in Unit.__struct_fields__:
         if name in LEFT_OUT:
             continue
@@ -34,8 +35,13 @@ def written(name: str, value: Any) -> str:
     if name in HEX:
         return f"{value:#x}"
     if isinstance(value, tuple):
-        return f"[{', '.join(json.dumps(each) for each in value)}]"
-    return json.dumps(value, ensure_ascii=False)
+        return f"[{', '.join(map(text, value))}]"
+    return text(value)
+
+
+def text(value: Any) -> str:
+    """A text, number or truth as TOML has it: JSON's, but for the one control character that JSON leaves as it is."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def meanings() -> dict[str, str]:

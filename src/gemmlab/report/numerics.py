@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from gemmlab.record import NumericsError, NumericsSection, Record
 from gemmlab.report.canvas import Canvas
 from gemmlab.report.emulation import listed, titled
@@ -245,7 +247,7 @@ def scientific(value: float | None) -> str:
     """A number with three digits: `1.27e-4`, `0.5`."""
     if value is None:
         return "-"
-    if value == 0 or 0.01 <= abs(value) < 1000:
+    if value == 0 or 0.01 <= abs(value) < 1000 or not math.isfinite(value):
         return f"{value:.3g}"
     mantissa, _, exponent = f"{value:.2e}".partition("e")
     return f"{mantissa}e{int(exponent)}"
