@@ -1,0 +1,222 @@
+"""The CPU's ladder beside NumPy's and torch's libraries: the same operands, in turn, each in a process of its own.
+
+    python benchmarks/cpu_ladder.py --out benchmarks/results/cpu_ladder.json [--quick]
+
+Each group of contenders shares as many cores as the threads that each may use, others' processes are stopped meanwhile,
+rounds go A B A B. A figure is the median of the rounds: CPU time of the one thread, or, of several threads, wall time.
+What was timed last is checked. torch and AMX are left out where there are none. `--quick` takes fewer rounds.
+"""
+
+import argparse
+import datetime
+import json
+import math
+import os
+import platform
+import statistics
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import NamedTuple
+
+from gemmlab.check import operands
+from gemmlab.chips.machine import describe
+from gemmlab.problem import Gemm
+from gemmlab.run.backends.cpu.contenders import CONTENDERS
+from gemmlab.run.checking import judged
+from gemmlab.run.fault import REFUSED, FaultError
+from gemmlab.run.process import Process
+from gemmlab.run.timing import quantile, repetitions
+
+SAMPLE_S = 0.05
+COPIES_BYTES = 256 << 20  # of operands that rounds go through, so that they are not found where they were left
+LIMIT_S = 120.0
+
+
+class Group(NamedTuple):
+    """Contenders that are timed in turn."""
+
+    form: str
+    threads: int  #: 0: all cores
+    sides: tuple[int, ...]
+    names: tuple[str, ...]
+    rounds: int = 15
+
+
+class Bar(NamedTuple):
+    """What is asked of a rung beside a library."""
+
+    rung: str
+    library: str
+    form: str
+    threads: int
+    mean: float  #: geometric, of all sides
+    least: float = 0.0  #: of each side
+
+
+SIDES = (512, 1024, 2048)
+GROUPS = (
+    Group("float32", 1, SIDES, ("packed", "numpy", "torch")),
+    Group("float32", 2, SIDES, ("packed", "numpy", "torch")),
+    Group("bfloat16", 1, (1024, 2048, 4096), ("amx", "torch")),
+    Group("float64", 1, (1024,), ("packed", "numpy", "torch")),
+    Group("float32", 1, (512,), ("naive", "ikj", "blocks", "packed"), 3),
+    Group("float32", 0, (4096,), ("packed", "numpy", "torch"), 5),
+    Group("bfloat16", 0, (4096,), ("amx", "torch"), 5),
+)
+BARS = (
+    Bar("packed", "numpy", "float32", 1, 0.9, 0.85),
+    Bar("packed", "numpy", "float32", 2, 0.85),
+    Bar("amx", "torch", "bfloat16", 1, 0.9),
+)
+TABLE = {each.name: each for each in CONTENDERS}
+
+
+def cores() -> list[int]:
+    """One logical processor of each core that this process may use, the first core last: it serves interrupts."""
+    found = {}
+    for number in sorted(os.sched_getaffinity(0)):
+        siblings = Path(f"/sys/devices/system/cpu/cpu{number}/topology/thread_siblings_list")
+        found.setdefault(siblings.read_text() if siblings.exists() else number, number)
+    return list(found.values())[::-1]
+
+
+def started(group: Group, cpus: list[int], given: list[dict]) -> dict[str, Process]:
+    """The group's processes on so many cores, each with its first program; who cannot is left out and told."""
+    everywhere = os.sched_getaffinity(0)
+    problem = Gemm(*[group.sides[0]] * 3, group.form)
+    os.sched_setaffinity(0, cpus)
+    try:
+        found = {name: Process(TABLE[name], threads=len(cpus), limit_s=LIMIT_S) for name in group.names}
+    finally:
+        os.sched_setaffinity(0, everywhere)
+    for name, process in found.items():
+        process.send("load", TABLE[name].source, problem)
+    for name in group.names:
+        try:
+            found[name].receive()
+        except FaultError as error:
+            if error.fault.kind != REFUSED:
+                raise
+            given.append({"contender": name, "format": group.form, "left_out": error.fault.detail})
+            del found[name]
+    return found
+
+
+def timed(group: Group, side: int, processes: dict[str, Process], cpus: list[int], rounds: int) -> list[dict]:
+    """Rows of one size, a contender each."""
+    problem = Gemm(side, side, side, group.form)
+    copies = max(2, min(64, COPIES_BYTES // problem.compulsory_bytes))
+    drawn = operands(problem)
+    counts, samples, environment = {}, {name: [] for name in processes}, {}
+    for name, process in processes.items():
+        environment[name] = process.ask("load", TABLE[name].source, problem)
+        process.ask("place", {"a": drawn.a.storage, "b": drawn.b.storage}, copies)
+        first = min(process.ask("elapsed", 0, 1, copies) for _ in range(2))
+        counts[name] = repetitions(first, SAMPLE_S)
+        process.pause()
+    place = 0
+    for index in range(rounds):
+        for name, process in processes.items():
+            if index == rounds - 1:
+                process.ask("poison")
+            samples[name].append(process.ask("elapsed", place % copies, counts[name], copies) / counts[name])
+            process.pause()
+        place += max(counts.values())
+    rows = []
+    for name, process in processes.items():
+        last = (place - max(counts.values()) + counts[name] - 1) % copies
+        verdict = judged(problem, drawn, process.ask("result", last), TABLE[name])
+        process.pause()
+        median, low, high = (quantile(samples[name], share) for share in (0.5, 0.25, 0.75))
+        rows.append(
+            {
+                "contender": name, "format": group.form, "n": side, "threads": len(cpus), "right": verdict.ok,
+                "median_s": median, "quartiles_s": [low, high], "best_s": min(samples[name]),
+                "flop_per_s": problem.flop / median, "rounds": rounds, "repetitions": counts[name], "copies": copies,
+                "environment": environment[name],
+            }
+        )  # fmt: skip
+        print(f"{group.form} n={side} threads={len(cpus)} {name}: {problem.flop / median / 1e9:.1f} GFLOP/s "
+              f"{'right' if verdict.ok else 'WRONG'}", file=sys.stderr)  # fmt: skip
+    return rows
+
+
+def measured(quick: bool) -> list[dict]:
+    """Everything, group by group."""
+    rows: list[dict] = []
+    free = cores()
+    for group in GROUPS:
+        if group.threads > len(free):
+            continue
+        cpus = free[: group.threads or len(free)]
+        processes = started(group, cpus, rows)
+        try:
+            # A library alone is no comparison, and without AMX torch takes minutes in bfloat16.
+            for side in group.sides if group.names[0] in processes else ():
+                rows += timed(group, side, processes, cpus, max(3, group.rounds // 3) if quick else group.rounds)
+        finally:
+            for process in processes.values():
+                process.end()
+    return rows
+
+
+def against(bar: Bar, rows: list[dict]) -> dict[str, object]:
+    """A rung's rate over a library's, size by size, by medians and by the best rounds, and what is asked."""
+
+    def of(name: str, figure: str) -> dict[int, float]:
+        wanted = (name, bar.form, bar.threads)
+        return {
+            row["n"]: row[figure] for row in rows if (row["contender"], row["format"], row.get("threads")) == wanted
+        }
+
+    found: dict[str, object] = {**bar._asdict()}
+    for figure in ("median_s", "best_s"):
+        own, library = of(bar.rung, figure), of(bar.library, figure)
+        ratios = {n: library[n] / own[n] for n in library if n in own}
+        if ratios:
+            found[figure] = {**ratios, "geometric_mean": statistics.geometric_mean(ratios.values())}
+            if figure == "median_s":
+                mean = found[figure]["geometric_mean"]
+                found["met"] = mean >= bar.mean and min(ratios.values()) >= bar.least and math.isfinite(mean)
+    return found
+
+
+def main() -> None:
+    """Measure, and print or keep what comes out."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--quick", action="store_true")
+    given = parser.parse_args()
+    load = os.getloadavg()[0]
+    rows = measured(given.quick)
+    machine = describe()
+    packages = {each: version(each) for each in ("numpy", "numba", "llvmlite", "torch")}
+    told = {
+        "date": datetime.date.today().isoformat(),
+        "chip": machine.model,
+        "cores": machine.cores,
+        "flags": sorted(machine.flags & {"avx2", "fma", "avx512f", "amx_tile", "amx_bf16", "avx512_bf16"}),
+        "l2_bytes": machine.l2_bytes,
+        "l3_bytes": machine.l3_bytes,
+        "load_average": [load, os.getloadavg()[0]],
+        "versions": {"python": platform.python_version(), **packages},
+        "bars": [against(bar, rows) for bar in BARS],
+        "rows": rows,
+    }
+    text = json.dumps(told, indent=1)
+    if given.out:
+        given.out.write_text(text + "\n")
+    print(json.dumps(told["bars"], indent=1))
+
+
+def version(package: str) -> str:
+    """A package's version; empty without it."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+if __name__ == "__main__":
+    main()
