@@ -14,6 +14,7 @@ from numba import njit
 
 from gemmlab.kernels.ladder.cpu import amx, threads
 from gemmlab.kernels.ladder.cpu.amx_packing import pack_a, pack_b, rounded
+from gemmlab.kernels.ladder.cpu.memory import Workspace
 from gemmlab.kernels.ladder.cpu.tiling import Tiling
 
 SMALL = Tiling(mr=32, nr=32, mc=32, kc=64, nc=64, lanes=16)
@@ -50,7 +51,7 @@ def matrices(m, n, k):
 
 def product_of(a, b, out, workers=1):
     c = np.full((a.shape[0], b.shape[1]), np.nan, out)
-    amx.prepared(a, b, c, workers, SMALL, plain)()
+    amx.prepared(a, b, c, workers, SMALL, Workspace(), plain)()
     return c
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from gemmlab.chips.machine import Machine
 from gemmlab.kernels.ladder.cpu import packed, threads
-from gemmlab.kernels.ladder.cpu.memory import LINE, aligned, flat
+from gemmlab.kernels.ladder.cpu.memory import LINE, Workspace, aligned, flat
 from gemmlab.kernels.ladder.cpu.packing import packer
 from gemmlab.kernels.ladder.cpu.tiling import UNROLL, Tiling, even, tiling, vector_bytes
 
@@ -30,7 +30,7 @@ def matrices(m, n, k, seed=0):
 
 def product_of(a, b, sizes=SMALL, workers=1):
     c = np.full((a.shape[0], b.shape[1]), np.nan, a.dtype)
-    packed.prepared(a, b, c, workers, sizes)()
+    packed.prepared(a, b, c, workers, sizes, Workspace())()
     return c
 
 
@@ -147,3 +147,15 @@ def test_the_machine_at_hand_has_a_tiling():
     here = tiling(4)
     assert min(here.mr, here.nr, here.mc, here.kc, here.nc) > 0
     assert Path("/proc/cpuinfo").exists() is False or here.lanes in (4, 8, 16)
+
+
+def test_a_workspace_is_shared_by_multiplications_of_one_size():
+    a, b = matrices(20, 30, 40)
+    space, results = Workspace(), [np.empty((20, 30), np.float32) for _ in range(2)]
+    runs = [packed.prepared(a, b, c, 1, SMALL, space) for c in results]
+    assert len(space.arrays) == 3
+    for run in runs:
+        run()
+    assert (results[0] == results[1]).all()
+    packed.prepared(a, b[:, :7], results[0][:, :7], 1, SMALL, space)()
+    assert (results[0] == results[1]).all()

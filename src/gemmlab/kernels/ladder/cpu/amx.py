@@ -21,7 +21,7 @@ from numba import njit, types
 from gemmlab.chips.machine import Machine, cache_bytes, describe
 from gemmlab.kernels.ladder.cpu.amx_block import SIDE, blocks, configuration
 from gemmlab.kernels.ladder.cpu.amx_packing import BLOCK, STEP, copied, pack_a, pack_b, rounded, unpacker
-from gemmlab.kernels.ladder.cpu.memory import aligned, flat
+from gemmlab.kernels.ladder.cpu.memory import Workspace, flat
 from gemmlab.kernels.ladder.cpu.threads import rectangles, together
 from gemmlab.kernels.ladder.cpu.tiling import L1, SYSTEM, Tiling, even
 from gemmlab.units import ceil_div
@@ -61,7 +61,7 @@ def loops_with(product: Any, put: Any) -> Any:
     """
     unpack, side = unpacker(put), SIDE
 
-    def multiply(c, c_row, panels_a, panels_b, m, n, k, mc, kc, nc, config, sums):  # type: ignore[no-untyped-def]
+    def multiply(c, c_row, panels_a, panels_b, m, n, k, mc, kc, nc, config, sums):
         steps = (k + side - 1) // side
         panel = steps * STEP
         for j in range(0, n, nc):
@@ -90,25 +90,30 @@ def compiled_for(wide: bool, product: Any = blocks) -> Any:
 
 
 def prepared(
-    a: npt.NDArray[Any], b: npt.NDArray[Any], c: npt.NDArray[Any], threads: int, sizes: Tiling, product: Any = blocks
-) -> Callable[[], None]:
-    """A function without arguments that sets C to A B; its workspace stays.
+    a: npt.NDArray[Any], b: npt.NDArray[Any], c: npt.NDArray[Any], threads: int, sizes: Tiling, workspace: Workspace,
+    product: Any = blocks,
+) -> Callable[[], None]:  # fmt: skip
+    """A function without arguments that sets C to A B; others with the same workspace are to run at other times.
 
     Two-dimensional arrays of bfloat16, C's also of float32, C's rows without stride.
     """
     wide = c.dtype == np.float32
     word, loops = np.uint32 if wide else np.uint16, compiled_for(wide, product)
     a, b, c = a.view(np.uint16), b.view(np.uint16), c.view(word)
-    k = a.shape[1]
+    (whole_m, whole_n), k = c.shape, a.shape[1]
     panel = ceil_div(k, SIDE) * STEP
 
-    def task(rows: slice, columns: slice) -> Callable[[], None]:
+    def task(thread: int, rows: slice, columns: slice) -> Callable[[], None]:
         own_a, own_b, own_c = a[rows], b[:, columns], c[rows, columns]
         m, n = own_c.shape
         mc, kc, nc = even(m, sizes.mc, SIDE), even(k, sizes.kc, SIDE), even(n, sizes.nc, SIDE)
         (flat_c, c_row, _), flat_a, (flat_b, b_row, b_column) = flat(own_c), flat(own_a), flat(own_b)
-        panels_a, panels_b = (aligned(ceil_div(size, SIDE) * panel, np.uint16) for size in (m, n))
-        sums, config = aligned(mc // SIDE * (nc // SIDE) * BLOCK, np.float32), configuration()
+        panels_a, panels_b = (
+            workspace.array(thread, name, ceil_div(size, SIDE) * panel, np.uint16)
+            for name, size in (("a", m), ("b", n))
+        )
+        sums = workspace.array(thread, "sums", mc // SIDE * (nc // SIDE) * BLOCK, np.float32)
+        config = configuration()
 
         def run() -> None:
             pack_a(panels_a, *flat_a, m, k)
@@ -117,4 +122,5 @@ def prepared(
 
         return run
 
-    return together([task(*part) for part in rectangles(*c.shape, k, threads, SIDE, SIDE)])
+    parts = rectangles(whole_m, whole_n, k, threads, SIDE, SIDE)
+    return together([task(thread, *part) for thread, part in enumerate(parts)])

@@ -17,7 +17,7 @@ SUMS, BLOCK = 256, 1024  #: float32 of a tile, and of a block of four
 
 
 @njit(nogil=True)
-def pack_a(out, source, row_stride, k_stride, rows, k):  # type: ignore[no-untyped-def]
+def pack_a(out, source, row_stride, k_stride, rows, k):
     """Rows of A into panels (panel, step of k, half, row, k)."""
     steps = (k + 31) // 32
     for panel in range((rows + 31) // 32):
@@ -37,7 +37,7 @@ def pack_a(out, source, row_stride, k_stride, rows, k):  # type: ignore[no-untyp
 
 
 @njit(nogil=True)
-def pack_b(out, source, k_stride, column_stride, columns, k):  # type: ignore[no-untyped-def]
+def pack_b(out, source, k_stride, column_stride, columns, k):
     """Columns of B into panels (panel, step of k, half, pair of k, column, of the pair)."""
     steps = (k + 31) // 32
     for step in range(steps):
@@ -67,7 +67,7 @@ def pack_b(out, source, k_stride, column_stride, columns, k):  # type: ignore[no
 
 
 @njit(nogil=True)
-def rounded(out, words):  # type: ignore[no-untyped-def]
+def rounded(out, words):
     """float32, as its words, to the nearest bfloat16, ties to even; NaN stays one."""
     for i in range(len(out)):
         word = words[i]
@@ -77,7 +77,7 @@ def rounded(out, words):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True)
-def copied(out, words):  # type: ignore[no-untyped-def]
+def copied(out, words):
     """float32 as it is, as words."""
     for i in range(len(out)):
         out[i] = words[i]
@@ -88,7 +88,7 @@ def unpacker(put: Any) -> Any:
     """A function that writes blocks (column, row, 2, 2, 16, 16) of float32, as words, into rows of C by `put`."""
 
     @njit(nogil=True)
-    def unpack(out, row_stride, start, blocks, rows, columns):  # type: ignore[no-untyped-def]
+    def unpack(out, row_stride, start, blocks, rows, columns):
         down = (rows + 31) // 32
         for i in range(rows):
             for first in range(0, columns, 16):

@@ -7,7 +7,7 @@ from typing import Any
 from numba import njit
 
 
-def loops(a, b, c):  # type: ignore[no-untyped-def]
+def loops(a, b, c):
     """C = A B of two-dimensional arrays in any layout; only rows of B without stride make vectors."""
     for i in range(c.shape[0]):
         for j in range(c.shape[1]):

@@ -27,3 +27,17 @@ def aligned(size: int, dtype: Any) -> npt.NDArray[Any]:
     room = np.empty(size * kind.itemsize + LINE, np.uint8)
     start = -room.ctypes.data % LINE
     return room[start : start + size * kind.itemsize].view(kind)
+
+
+class Workspace:
+    """Arrays that all multiplications of a process take in turn, as a library's are: warm, and there once."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[tuple[int, str, int, str], npt.NDArray[Any]] = {}
+
+    def array(self, thread: int, purpose: str, size: int, dtype: Any) -> npt.NDArray[Any]:
+        """A thread's array for a purpose, the same again for the same size and type."""
+        key = (thread, purpose, size, np.dtype(dtype).str)
+        if key not in self.arrays:
+            self.arrays[key] = aligned(size, dtype)
+        return self.arrays[key]

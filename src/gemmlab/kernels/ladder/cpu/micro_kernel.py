@@ -133,11 +133,13 @@ def micro_kernel(mr: int, nr: int, lanes: int, dtype: np.dtype[Any]) -> Any:
     return kernel
 
 
-@intrinsic
-def pointer(typing: Any, array: Any, at: Any) -> Any:
+def pointer_to(typing: Any, array: Any, at: Any) -> Any:
     """A pointer to an element of a one-dimensional array."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.gep(context.make_array(signature.args[0])(context, builder, arguments[0]).data, [arguments[1]])
 
     return types.CPointer(array.dtype)(array, types.int64), generate
+
+
+pointer: Any = intrinsic(pointer_to)

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit, types
 from numba.np.numpy_support import from_dtype
 
-from gemmlab.kernels.ladder.cpu.memory import aligned, flat
+from gemmlab.kernels.ladder.cpu.memory import Workspace, flat
 from gemmlab.kernels.ladder.cpu.micro_kernel import micro_kernel, pointer
 from gemmlab.kernels.ladder.cpu.packing import packer
 from gemmlab.kernels.ladder.cpu.threads import rectangles, together
@@ -28,7 +28,7 @@ def five_loops(mr: int, nr: int, lanes: int, dtype: np.dtype[Any]) -> Any:
     kernel, pack_a, pack_b = micro_kernel(mr, nr, lanes, dtype), packer(mr), packer(nr)
 
     @njit(nogil=True)
-    def registers(c, c_row, start, block, panel, edge, rows, columns, steps, fresh):  # type: ignore[no-untyped-def]
+    def registers(c, c_row, start, block, panel, edge, rows, columns, steps, fresh):
         for j in range(0, columns, nr):
             for i in range(0, rows, mr):
                 a, b = pointer(block, i * steps), pointer(panel, j * steps)
@@ -43,9 +43,7 @@ def five_loops(mr: int, nr: int, lanes: int, dtype: np.dtype[Any]) -> Any:
                         place = at + row * c_row + column
                         c[place] = value if fresh else c[place] + value
 
-    def multiply(  # type: ignore[no-untyped-def]
-        c, c_row, a, a_row, a_column, b, b_row, b_column, m, n, k, mc, kc, nc, block, panel, edge
-    ):
+    def multiply(c, c_row, a, a_row, a_column, b, b_row, b_column, m, n, k, mc, kc, nc, block, panel, edge):
         for j in range(0, n, nc):
             columns = min(nc, n - j)
             for p in range(0, k, kc):
@@ -69,22 +67,24 @@ def compiled_for(sizes: Tiling, dtype: np.dtype[Any]) -> Any:
     return five_loops(sizes.mr, sizes.nr, sizes.lanes, dtype)
 
 
-def prepared(a: Any, b: Any, c: Any, threads: int, sizes: Tiling) -> Callable[[], None]:
-    """A function without arguments that sets C to A B; its workspace stays, as a library's does.
+def prepared(a: Any, b: Any, c: Any, threads: int, sizes: Tiling, workspace: Workspace) -> Callable[[], None]:
+    """A function without arguments that sets C to A B; others with the same workspace are to run at other times.
 
     Two-dimensional arrays of float32 or float64, C's rows without stride.
     """
-    m, n, k = *c.shape, a.shape[1]
+    (m, n), k = c.shape, a.shape[1]
     loops = compiled_for(sizes, c.dtype)
 
-    def task(rows: slice, columns: slice) -> Callable[[], None]:
+    def task(thread: int, rows: slice, columns: slice) -> Callable[[], None]:
         own_a, own_b, own_c = a[rows], b[:, columns], c[rows, columns]
-        cut = sizes.fitted(*own_c.shape, k)
-        block, panel, edge = (aligned(size, c.dtype) for size in (cut.mc * cut.kc, cut.nc * cut.kc, cut.mr * cut.nr))
-        whole_c, c_row, _ = flat(own_c)
-        arguments = (
-            whole_c, c_row, *flat(own_a), *flat(own_b), *own_c.shape, k, cut.mc, cut.kc, cut.nc, block, panel, edge,
-        )  # fmt: skip
+        rows_here, columns_here = own_c.shape
+        cut = sizes.fitted(rows_here, columns_here, k)
+        held = {"block": cut.mc * cut.kc, "panel": cut.nc * cut.kc, "edge": cut.mr * cut.nr}
+        arrays = (workspace.array(thread, what, size, c.dtype) for what, size in held.items())
+        flat_c, c_row, _ = flat(own_c)
+        given = (flat_c, c_row, *flat(own_a), *flat(own_b), rows_here, columns_here, k)
+        arguments = (*given, cut.mc, cut.kc, cut.nc, *arrays)
         return lambda: loops(*arguments)
 
-    return together([task(*part) for part in rectangles(m, n, k, threads, sizes.mr, sizes.nr)])
+    parts = rectangles(m, n, k, threads, sizes.mr, sizes.nr)
+    return together([task(thread, *part) for thread, part in enumerate(parts)])

@@ -20,7 +20,7 @@ def packer(width: int) -> Any:
     """
 
     @njit(nogil=True)
-    def pack(out, source, start, across, along, lines, steps, padded):  # type: ignore[no-untyped-def]
+    def pack(out, source, start, across, along, lines, steps, padded):
         for first in range(0, lines, width):
             panel = out[first * padded : (first + width) * padded]
             count = min(width, lines - first)

@@ -18,7 +18,7 @@ def compiled(kernel: Any) -> Prepare:
     from numba import typeof
 
     def prepare(a: Any, b: Any, d: Any) -> Any:
-        kernel.compile((typeof(a), typeof(b), typeof(d)))
+        kernel.compile(tuple(typeof(each) for each in (a, b, d)))  # type: ignore[no-untyped-call]
         return lambda: kernel(a, b, d)
 
     return prepare
@@ -55,22 +55,24 @@ def blocks(problem: Gemm) -> CpuProgram:
 def packed(problem: Gemm) -> CpuProgram:
     """Packed panels around a micro-kernel in registers; raises GemmlabError for other formats and factors."""
     require(problem, FLOATS)
+    from gemmlab.kernels.ladder.cpu.memory import Workspace
     from gemmlab.kernels.ladder.cpu.packed import compiled_for, prepared
     from gemmlab.kernels.ladder.cpu.tiling import tiling
 
-    threads, kind = threads_given(), np.dtype(problem.a_format)
+    threads, kind, space = threads_given(), np.dtype(problem.a_format), Workspace()
     sizes = tiling(kind.itemsize, threads)
     compiled_for(sizes, kind)
-    return CpuProgram(problem, lambda a, b, d: prepared(a, b, d, threads, sizes), threads, tiling=str(sizes))
+    return CpuProgram(problem, lambda a, b, d: prepared(a, b, d, threads, sizes, space), threads, tiling=str(sizes))
 
 
 def amx(problem: Gemm) -> CpuProgram:
     """bfloat16 on AMX; raises GemmlabError where the CPU has none, and for other formats and factors."""
     require(problem, ("bfloat16",), ("bfloat16", "float32"))
     from gemmlab.kernels.ladder.cpu.amx import compiled_for, missing, prepared, tiling
+    from gemmlab.kernels.ladder.cpu.memory import Workspace
 
     if missing():
         raise GemmlabError(f"no AMX: {missing()}", "--kernel packed --format float32 runs on any CPU")
-    threads, sizes = threads_given(), tiling()
+    threads, sizes, space = threads_given(), tiling(), Workspace()
     compiled_for(problem.d_format == "float32")
-    return CpuProgram(problem, lambda a, b, d: prepared(a, b, d, threads, sizes), threads, tiling=str(sizes))
+    return CpuProgram(problem, lambda a, b, d: prepared(a, b, d, threads, sizes, space), threads, tiling=str(sizes))
