@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from gemmlab.cli.options import PROBLEM
-from gemmlab.cli.output import check_target, emit
+from gemmlab.cli.output import STDOUT, check_target, emit
 from gemmlab.cli.parse import parse
-from gemmlab.cli.run_options import OUTPUT, RUN
+from gemmlab.cli.run_options import OUTPUT, RUN, SHAPES, TOLD_AGAIN, listed
 from gemmlab.cli.shapes import shapes_of
 from gemmlab.record import GemmlabError, Record
 
@@ -18,10 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from gemmlab.experiment import Options
+    from gemmlab.problem import Shape
     from gemmlab.run.contender import Contender
 
 HELP = "gemmlab run --help"
-SOURCE = ("SOURCE", "M N K: A is (M, K), B is (K, N).")
+SOURCE = (
+    "SOURCE",
+    "M N K: A is (M, K), B is (K, N). Or a CSV file with columns m, n, k and any flag of the multiplication, or the "
+    "name of a suite: a sweep, which is kept and goes on where it was stopped.",
+)
 LARGEST_SEED = 2**32 - 1  #: of numpy's generator
 
 
@@ -29,18 +35,26 @@ def help_text(about: str) -> str:
     """What `gemmlab run --help` prints."""
     from gemmlab.cli.help import of_verb
 
-    return of_verb("gemmlab run M N K [FLAGS]", about, SOURCE, RUN, "gemmlab run 1024 1024 1024 --threads 1")
+    usage = "gemmlab run M N K | shapes.csv | SUITE [FLAGS]"
+    return of_verb(usage, about, SOURCE, RUN, "gemmlab run 1024 1024 1024 --threads 1")
 
 
 def run(words: Sequence[str]) -> int:
     """Run what the words say; 1 where a result is wrong or a kernel has a fault; raises GemmlabError."""
     source, given = parse(words, RUN, HELP)
-    output = OUTPUT.of(given)
-    if "plot" in output:
-        check_target("--plot", output["plot"])
-    shapes = shapes_of(source, PROBLEM.of(given), {})
-    if len(shapes) > 1:
-        raise GemmlabError(f"there are {len(shapes)} shapes", "M N K: one multiplication at a time")
+    if asked := next((name for name in TOLD_AGAIN if name in given), None):
+        from gemmlab.cli.run_compare import kept
+
+        return kept(asked, source, given)
+    output = checked_output(given)
+    formats = listed(given["format"]) if "," in given.get("format", "") else ()
+    fields = {name: value for name, value in PROBLEM.of(given).items() if name != "format" or not formats}
+    shapes = shapes_of(source, fields, SHAPES.of(given))
+    if len(shapes) > 1 or formats or "store" in given:
+        return sweep(source, shapes, formats, given)
+    for flag in ("fresh", "devices"):
+        if flag in given:
+            raise GemmlabError(f"--{flag} is of a sweep, and there is one multiplication", "a suite, or --store FILE")
     problem = shapes[0].problem
     chosen = contenders_of(given, (problem.a_format, problem.b_format))
     from gemmlab import experiment
@@ -51,7 +65,34 @@ def run(words: Sequence[str]) -> int:
     return status(records, named="kernel" in given)
 
 
-def contenders_of(given: dict[str, Any], formats: tuple[str, str]) -> list[Contender]:
+def checked_output(given: dict[str, Any]) -> dict[str, Any]:
+    """The flags of the report, if all of them can be followed; raises GemmlabError."""
+    output = OUTPUT.of(given)
+    if "plot" in output:
+        check_target("--plot", output["plot"])
+    if output.get("csv", STDOUT) != STDOUT:
+        check_target("--csv", output["csv"])
+    elif "csv" in output and "json" in output:
+        raise GemmlabError("--json and --csv - would both print on standard output", "--csv FILE")
+    return output
+
+
+def sweep(source: Sequence[str], shapes: Sequence[Shape], formats: Sequence[str], given: dict[str, Any]) -> int:
+    """Run many shapes, or one that is to be kept; raises GemmlabError."""
+    from gemmlab.cli import run_sweep
+
+    if "plot" in given:
+        raise GemmlabError("--plot draws one multiplication, and this is a sweep", "one multiplication without --store")
+    choices = SHAPES.of(given)
+    suite = choices.pop("suite", "") or os.path.basename("x".join(source)) or "groups"
+    suite += "".join(f" {name}={value}" for name, value in choices.items())
+    chosen = contenders_of(given, None)
+    records = run_sweep.run_sweep(shapes, suite, chosen, options_of(given), given, formats)
+    run_sweep.deliver(records, OUTPUT.of(given))
+    return status(records, named="kernel" in given)
+
+
+def contenders_of(given: dict[str, Any], formats: tuple[str, str] | None) -> list[Contender]:
     """The kernels that the flags choose; raises GemmlabError."""
     from gemmlab.run import registry
 
@@ -96,6 +137,12 @@ def deliver(records: Sequence[Record], output: dict[str, Any]) -> None:
     if "json" in output:
         emit("".join(record.to_json() + "\n" for record in records), for_programs=True)
         return
+    if "csv" in output:
+        from gemmlab.cli.run_sweep import write_csv
+
+        write_csv(records, output["csv"])
+        if output["csv"] == STDOUT:
+            return
     from gemmlab.report import run_table
 
     emit(run_table(records, width=output.get("width")) + "\n")

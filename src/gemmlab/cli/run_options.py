@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gemmlab.cli.options import JSON, PROBLEM, WIDTH
+from gemmlab.cli.options import JSON, PROBLEM, SUITE, WIDTH
 from gemmlab.cli.parse import Flag, Section
 from gemmlab.cli.quantities import seconds, size
 from gemmlab.problem.columns import number
@@ -14,6 +14,14 @@ def listed(text: str) -> tuple[str, ...]:
     found = tuple(name.strip() for name in text.split(","))
     if not all(found):
         raise GemmlabError(f"`{text}` lacks a name", "names with commas between")
+    return found
+
+
+def device_list(text: str) -> tuple[int, ...]:
+    """Numbers of GPUs with commas between; raises GemmlabError."""
+    found = tuple(number(name) for name in listed(text))
+    if len(set(found)) < len(found):
+        raise GemmlabError(f"`{text}` names a GPU twice", "each once, as 0,1,2,3")
     return found
 
 
@@ -50,7 +58,47 @@ TIMING = Section(
 
 OUTPUT = Section(
     "The report; without any of these, text",
-    (JSON, Flag("plot", "Write a picture of the speeds as SVG.", "FILE.svg"), WIDTH),
+    (
+        JSON,
+        Flag("csv", "Write one line a Record; - is standard output.", "FILE"),
+        Flag("plot", "Write a picture of the speeds as SVG.", "FILE.svg"),
+        WIDTH,
+    ),
 )
 
-RUN = (KERNELS, PROBLEM, TIMING, OUTPUT)
+
+SHAPES = Section(
+    "A suite of shapes",
+    (
+        Flag("suite", "Every shape of a suite: deepgemm, stream-k, vllm, waves, llama-3-8b, ...", "NAME"),
+        *(flag for flag in SUITE.flags if flag.name not in ("suite", "seed")),  # --seed is that of the operands here
+    ),
+)
+
+KEEPING = Section(
+    "Sweeps, which are kept: shapes by kernels by formats (--format float32,bfloat16)",
+    (
+        Flag("devices", "GPUs that work side by side.", "N,...", device_list),
+        Flag("store", "Where it is kept; default gemmlab/runs.sqlite in the user's data folder.", "FILE"),
+        Flag("fresh", "Begin again, where the same sweep would go on where it was stopped."),
+    ),
+)
+
+TOLD = Section(
+    "What is kept, told again; nothing is run",
+    (
+        Flag("runs", "List the runs of the store."),
+        Flag("show", "Tell the Records of a run, by its id or its day.", "RUN"),
+        Flag(
+            "compare",
+            "Two runs of one suite on one chip, row by row; each an id, a day (2026-11-30), or a store's file and its "
+            "last run.",
+            "A B",
+            words=2,
+        ),
+        Flag("any_chip", "Compare runs on different chips too."),
+    ),
+)
+TOLD_AGAIN = ("compare", "show", "runs")
+
+RUN = (KERNELS, PROBLEM, SHAPES, TIMING, KEEPING, TOLD, OUTPUT)
