@@ -16,7 +16,8 @@ from gemmlab.numerics.unit import Unit
 ALIGN = range(1, 49)
 CUTS = ("rz", "rne", "floor", "rna")
 ROUNDINGS = ("rne", "rz", "floor", "rna")
-JOINED_FURTHER = range(25)  # bits that a sum joined by floors may keep beyond those of its products
+JOINED_FURTHER = range(17)  # bits that a sum joined by floors may keep beyond those of its products
+JOINED = 40  # and at most in all
 
 Fields = dict[str, Any]
 
@@ -35,7 +36,9 @@ def aligned(base: Unit, structure: Structure) -> Iterator[Grid]:
         joined: Fields = {"align_bits": 1, "join_bits": 8, "c": "floor"}
         halves = {"terms": structure.terms // 2, "order": "parity"}
         for own in [{}, halves] if structure.terms % 2 == 0 else [{}]:
-            grid = Grid.over(replaced(base, **fields | joined | own), align_bits=range(8, 41), cut=("rz", "floor"))
+            grid = Grid.over(
+                replaced(base, **fields | joined | own), align_bits=range(8, JOINED + 1), cut=("rz", "floor")
+            )
             grid.table[:, COLUMNS.index("join_bits")] = grid.column("align_bits") + 8
             yield grid
 
@@ -57,6 +60,7 @@ def rounded(grid: Grid, kept: int | None, c_seen: bool) -> Grid:
     made = Grid(unit, table)
     if unit.c == "floor":
         made.table[:, COLUMNS.index("join_bits")] += made.column("align_bits")
+        made = made.kept(made.column("join_bits") <= JOINED)
     if kept is None:
         return made
     width = made.column("width")

@@ -19,7 +19,7 @@ from gemmlab.numerics.unit import Unit
 SIDE = 12  # rows and columns of a block that rules candidates out
 ROUNDS = 2 * len(KINDS)
 MANY = 32  # candidates that are followed to the end
-STEPS = 300_000  # sums that all candidates together may take a block: about 50 ms
+STEPS = 100_000  # sums that all candidates together may take a block: about 20 ms
 CONFIRMING_SIDE = 64
 WRONG = 64  # vectors on which a unit failed that the next one must give
 

@@ -169,8 +169,8 @@ class Found(NamedTuple):
 
     units: list[Unit]
 
-    def ambiguous(self, numbers: Numbers, hidden: bool) -> dict[str, Ambiguity]:
-        """The fields in which they differ."""
+    def ambiguous(self, numbers: Numbers, hidden: bool, ends: bool) -> dict[str, Ambiguity]:
+        """The fields in which they differ; `ends`: where an instruction ends was seen from what fills it up."""
         chosen = fields(self.units[0])
         found: dict[str, Ambiguity] = {}
         for name, value in chosen.items():
@@ -178,7 +178,7 @@ class Found(NamedTuple):
             if others:
                 found[name] = Ambiguity((value, *others.values()), reason(name, self.units[0], numbers, hidden))
         unit = self.units[0]
-        if unit.c == "early" and unit.order == "ascending":
+        if unit.c == "early" and unit.order == "ascending" and not ends:
             found["instruction_k"] = Ambiguity((unit.k, 2 * unit.k), reason("instruction_k", unit, numbers, hidden))
         if unit.nan == "fixed":
             found["nan"] = Ambiguity(("fixed", "ieee"), reason("nan", unit, numbers, hidden))

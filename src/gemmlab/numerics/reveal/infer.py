@@ -93,8 +93,9 @@ class Inference:
         families = ruled(backend, self.numbers, units, self.evidence)
         units, others, told = self.settled(families, confirm)
         alternatives = Found([*units, *others])
+        ends = any(each.probe == "instruction" for each in self.evidence)
         return Revealed(
-            units[0], *self.names, tuple(self.evidence), alternatives.ambiguous(self.numbers, backend.hidden),
+            units[0], *self.names, tuple(self.evidence), alternatives.ambiguous(self.numbers, backend.hidden, ends),
             nested(units[0]), *told[:3], backend.asked, backend.calls, backend.hidden,
         )  # fmt: skip
 

@@ -146,6 +146,13 @@ def subnormals(numbers: Numbers, hidden: bool) -> list[tuple[str, Row]]:
         pair = numbers._replace(subnormals=False).product(1.0, c.normal - 2)
         if pair is not None:
             made.append(("sum", Row({0: pair}, 0, f"normal operands whose product is 2^{c.normal - 2}")))
+    # Sums of normal numbers that end below them: their last addition alone tells whether results are flushed.
+    minus, more = (numbers.product(value, c.normal) for value in (-1.0, 1.5))
+    addend = numbers.addend(1.5, c.normal)
+    if minus is not None and addend is not None and not hidden:
+        made.append(("sum", Row({0: minus}, addend, f"1.5*2^{c.normal} in C, and -2^{c.normal}")))
+    if minus is not None and more is not None:
+        made.append(("sum", Row({0: more, 1: minus}, 0, f"1.5*2^{c.normal} and -2^{c.normal}")))
     return made
 
 

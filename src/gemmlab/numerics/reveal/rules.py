@@ -28,6 +28,7 @@ SWITCHES: dict[str, tuple[Any, ...]] = {
 }
 UNSEEN = (-133, -149, -300)  # exponents of a zero that are tried where none shows
 LONGEST = 256
+FILLED = 64  # products of -0 that fill instructions whose length has not shown
 TRIED = 24  # units that are tried with all rules before none is said to fit
 
 
@@ -47,7 +48,7 @@ def ruled(backend: Backend, numbers: Numbers, units: list[Unit], evidence: list[
     # Zeros of one sign show where they fill whole instructions of the unit, whichever of the candidates that is.
     lengths = {max(2, unit.k) for unit in units}
     common = math.lcm(*lengths) if math.lcm(*lengths) <= LONGEST else max(lengths)
-    k = backend.k or common
+    k = backend.k or (math.lcm(common, FILLED) if math.lcm(common, FILLED) <= LONGEST else common)
     names = (backend.a_format, backend.b_format)
     asked = [*probes.subnormals(numbers, backend.hidden), *probes.specials(numbers, k, backend.hidden)]
     small = [p.row for p in probes.tiny(numbers, backend.hidden)]
@@ -62,6 +63,11 @@ def ruled(backend: Backend, numbers: Numbers, units: list[Unit], evidence: list[
     special = Sieve(backend.rows(rows[:edge], k), d[:edge], names)
     below = Sieve(backend.rows(small, k), d[edge:], names)
     nan = nan_rule(backend, d)
+    whole_k = ending(backend, numbers, k)
+    if whole_k:
+        evidence.append(Evidence("instruction", "products -0, C = -0", f"-0 from {whole_k} products on",
+                                 f"filled with +0 to {whole_k} products an instruction"))  # fmt: skip
+        units = [ended(unit, whole_k) for unit in units]
     families: dict[Any, list[Unit]] = {}
     for unit in units:
         families.setdefault((unit.sum, structure_of(unit)), []).append(unit)
@@ -83,6 +89,26 @@ def ruled(backend: Backend, numbers: Numbers, units: list[Unit], evidence: list[
     best = special.nearest(grids)
     kept = nan | {name: getattr(best, name) for name in (*SWITCHES, "subnormal_inputs")}
     return [Family(units, [kept])]
+
+
+def ending(backend: Backend, numbers: Numbers, k: int) -> int | None:
+    """Products of an instruction, from zeros that fill one up: -0 stays where all are -0. None where it never does."""
+    if backend.hidden or backend.k is not None:
+        return None
+    for length in (k, *range(1, k)):
+        row = dict(probes.specials(numbers, length, False)).get("negative zeros everywhere")
+        if row is None or backend.pairs(backend.rows([row], length))[0] != row.c:
+            if length == k:
+                return None
+        elif length != k:
+            return length
+    return k
+
+
+def ended(unit: Unit, whole: int) -> Unit:
+    """The unit with instructions of that length, where its structure leaves them open."""
+    free = unit.c == "early" and unit.order == "ascending" and whole % unit.terms == 0
+    return replaced(unit, instruction_k=whole) if free else unit
 
 
 def fitting(unit: Unit, special: Sieve, below: Sieve, counts: bool, readings: tuple[str, ...]) -> list[Fields]:

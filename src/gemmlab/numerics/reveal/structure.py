@@ -7,6 +7,7 @@ that formats of little range can be asked too). Two small terms beside a large C
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -49,7 +50,7 @@ class Answers(NamedTuple):
     j: Places
     x: Places
     seen: Places  #: KEPT, GONE, or UNKNOWN where something else came out
-    met: list[tuple[int, int, int]]  #: (x, y, seen): whether two small terms beside a large C were added together
+    met: Places  #: (count, 3) of x, y, seen: whether two small terms beside a large C were added together
 
 
 def triples(k: int, hidden: bool, rng: np.random.Generator) -> npt.NDArray[np.int64]:
@@ -87,7 +88,8 @@ def ask(backend: Backend, numbers: Numbers, k: int, rng: np.random.Generator, fr
     for (x, y), row, found in zip(pairs, beside, d[len(rows) :], strict=True):
         together = numbers.addend(1.0 + 2.0 ** -(fraction or 0), scale)
         met.append((x, y, GONE if found == row.c else KEPT if found == together else UNKNOWN))
-    return Answers(places[:, 0], places[:, 1], places[:, 2], seen.astype(np.int64), met)
+    told = np.array([each for each in met if each[2] != UNKNOWN], np.int64).reshape(-1, 3)
+    return Answers(places[:, 0], places[:, 1], places[:, 2], seen.astype(np.int64), told)
 
 
 def triple(numbers: Numbers, i: int, j: int, x: int) -> Row:
@@ -120,6 +122,7 @@ def named(place: int) -> str:
     return "C" if place == ADDEND else f"k={place}"
 
 
+@lru_cache(maxsize=4096)
 def layout(order: str, terms: int, k: int, length: int) -> tuple[Places, Places, Places]:
     """(instruction, lane, group inside its lane) of places 0..length-1, and behind them of C, in all three -1."""
     if order == "quads":
@@ -183,13 +186,12 @@ def consistent(structure: Structure, asked: Answers) -> bool:
     lost = bool((asked.seen == GONE).any())
     if lost and not any((predicted(structure, asked, inside) == asked.seen)[known].all() for inside in (True, False)):
         return False
-    told = [(x, y, seen) for x, y, seen in asked.met if seen != UNKNOWN]
-    if not any(seen == KEPT for _, _, seen in told):
+    x, y, kept = asked.met[:, 0], asked.met[:, 1], asked.met[:, 2] == KEPT
+    if not kept.any():
         return True
-    length = max(y for _, y, _ in told) + 1
-    instruction, _, group = layout(structure.order, structure.terms, structure.k, length)
+    instruction, _, group = layout(structure.order, structure.terms, structure.k, int(y.max()) + 1)
     seat = instruction if structure.c == "late" else instruction * (structure.k // structure.terms) + group
-    return all((seat[x] == seat[y]) == (seen == KEPT) for x, y, seen in told)
+    return bool(((seat[x] == seat[y]) == kept).all())
 
 
 def structures(k: int) -> list[Structure]:
@@ -219,7 +221,7 @@ def found(asked: Answers, k: int) -> list[Structure]:
 def nearest(asked: Answers, k: int) -> Structure:
     """The structure that explains most answers."""
     some = slice(None, None, max(1, len(asked.seen) // 300))
-    few = Answers(asked.i[some], asked.j[some], asked.x[some], asked.seen[some], [])
+    few = Answers(asked.i[some], asked.j[some], asked.x[some], asked.seen[some], asked.met[:0])
     return max(
         structures(k), key=lambda each: max(int((predicted(each, few, how) == few.seen).sum()) for how in (True, False))
     )
@@ -227,4 +229,4 @@ def nearest(asked: Answers, k: int) -> Structure:
 
 def telling(asked: Answers) -> bool:
     """Whether any small term was lost or met another, so that the answers say something."""
-    return bool((asked.seen == GONE).any()) or any(seen == KEPT for _, _, seen in asked.met)
+    return bool((asked.seen == GONE).any()) or bool((asked.met[:, 2] == KEPT).any())
