@@ -6,7 +6,7 @@ import pytest
 
 from gemmlab.problem import Gemm
 from gemmlab.record import Measurement, Record, Verdict
-from gemmlab.report import run_svg, run_table
+from gemmlab.report import run_svg, run_table, terminal
 
 PROBLEM = Gemm(512, 384, 256).section()
 RIGHT = Verdict(
@@ -121,3 +121,9 @@ def test_the_picture_is_svg_with_every_kernel():
 
 def test_a_picture_of_faults_alone_is_drawn():
     assert "crashed" in run_svg([faulty("bad", "crashed", "SIGSEGV")])
+
+
+def test_a_report_of_one_record_says_the_fault_or_the_time():
+    said = " ".join(terminal(faulty("bad", "crashed", "SIGSEGV")).split())
+    assert "bad, cpu crashed measured" in said
+    assert "10.0 ms (9.90 ms to 10.1 ms)" in terminal(ran("good", 0.01))

@@ -4,7 +4,7 @@ import ctypes
 
 import pytest
 
-from gemmlab.run.environment import Gauge, surroundings
+from gemmlab.run.environment import Gauge, number_of, surroundings
 
 
 class Driver:
@@ -62,3 +62,9 @@ def test_versions_are_there():
     found = surroundings()
     assert found["numpy"]
     assert found["python"].startswith("3.")
+
+
+@pytest.mark.parametrize(("seen", "device", "number"), [("", None, 0), ("", 3, 3), ("4,6", 1, 6), ("5", None, 5)])
+def test_devices_are_numbered_as_the_driver_does(monkeypatch, seen, device, number):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", seen)
+    assert number_of(device) == number

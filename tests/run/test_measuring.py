@@ -11,6 +11,7 @@ from gemmlab.record import GemmlabError
 from gemmlab.run.contender import Contender
 from gemmlab.run.fault import FAULTS
 from gemmlab.run.measuring import measure
+from gemmlab.run.process import Pool
 from gemmlab.run.registry import contenders
 from gemmlab.run.timing import Limits, Protocol
 
@@ -145,3 +146,24 @@ def test_what_cannot_be_checked_is_refused_before_anything_starts():
         GemmlabError, match="1 kernel with operands of their own: 20 MiB of memory are needed, and 1 MiB are free"
     ):
         measure(Gemm(1024, 1024, 1024), own("right"), Protocol(memory_bytes=1 << 20))
+
+
+def test_a_pool_keeps_the_processes_of_those_that_did_well():
+    with Pool() as pool:
+        first = [measure(PROBLEM, own("right", "wrong"), QUICK, pool=pool), list(pool.idle.values())]
+        (kept,) = first[1]
+        second = measure(Gemm(8, 9, 10), own("right"), QUICK, pool=pool)
+        assert list(pool.idle.values()) == [kept]
+        assert first[0][0].fault is second[0].fault is None
+        assert second[0].verdict.elements == 72
+    assert kept.child.poll() is not None
+
+
+def test_a_kept_process_that_died_is_replaced():
+    with Pool() as pool:
+        measure(PROBLEM, own("right"), QUICK, pool=pool)
+        (kept,) = pool.idle.values()
+        kept.child.kill()
+        kept.child.wait()
+        (outcome,) = measure(PROBLEM, own("right"), QUICK, pool=pool)
+        assert outcome.fault is None

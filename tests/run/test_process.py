@@ -13,16 +13,16 @@ HERE = Path(__file__).parent
 SCRIPT = """
 import sys
 from gemmlab.problem import Gemm
-from gemmlab.run import measuring
+from gemmlab.run import measuring, process
 from gemmlab.run.registry import contenders
 from gemmlab.run.timing import Protocol
 
-class Telling(measuring.Process):
+class Telling(process.Process):
     def __init__(self, *arguments, **more):
         super().__init__(*arguments, **more)
         print(self.child.pid, flush=True)
 
-measuring.Process = Telling
+process.Process = Telling
 names = [f"{sys.argv[1]}:{name}" for name in ("right", "never")]
 measuring.measure(Gemm(8, 8, 8), contenders(names, ["cpu"]), Protocol(limit_s=100.0))
 """

@@ -18,6 +18,7 @@ from gemmlab.record import GemmlabError, Measurement, Record
 from gemmlab.run.contender import Contender
 from gemmlab.run.fault import fault_of
 from gemmlab.run.measuring import Outcome, measure
+from gemmlab.run.process import Pool
 from gemmlab.run.timing import Limits, Protocol
 
 PER_CORE = ("shared", "register")  #: levels that a CPU's cores have for themselves
@@ -34,9 +35,14 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     protocol: Protocol = Protocol()
 
 
-def run_one(problem: Gemm, contender: Contender, options: Options = Options()) -> Record:  # noqa: B008 - frozen
+def run_one(
+    problem: Gemm,
+    contender: Contender,
+    options: Options = Options(),  # noqa: B008 - frozen
+    pool: Pool | None = None,
+) -> Record:
     """One kernel, timed alone and checked; see `run_together`."""
-    return run_together(problem, [contender], options)[0]
+    return run_together(problem, [contender], options, pool=pool)[0]
 
 
 def run_together(
@@ -44,23 +50,25 @@ def run_together(
     contenders: Sequence[Contender],
     options: Options = Options(),  # noqa: B008 - frozen
     told: Told = lambda text: None,
+    pool: Pool | None = None,
 ) -> list[Record]:
     """A Record for each contender, in their order; those of one chip are timed in turn, A B C A B C.
 
     What goes wrong with a contender is in its Record's `measurement.fault`, and its time is null then. `told` hears
-    what is being done. Raises GemmlabError for a problem that cannot be checked, too little memory, no such chip.
+    what is being done; a `pool` keeps processes from one problem to the next. Raises GemmlabError for a problem that
+    cannot be checked, too little memory, no such chip.
     """
     found: dict[int, Record] = {}
     for kind in dict.fromkeys(each.backend == "cpu" for each in contenders):
         places = [place for place, each in enumerate(contenders) if (each.backend == "cpu") == kind]
         group = [contenders[place] for place in places]
         chip = options.chip or chip_of(group[0].backend, options.device or 0)
-        found.update(zip(places, on_one_chip(problem, group, chip, options, told), strict=True))
+        found.update(zip(places, on_one_chip(problem, group, chip, options, told, pool), strict=True))
     return [found[place] for place in range(len(contenders))]
 
 
 def on_one_chip(
-    problem: Gemm, contenders: Sequence[Contender], chip: Chip, options: Options, told: Told
+    problem: Gemm, contenders: Sequence[Contender], chip: Chip, options: Options, told: Told, pool: Pool | None
 ) -> list[Record]:
     """The Records of contenders that share a chip."""
     threads = options.threads or cores()
@@ -73,6 +81,7 @@ def on_one_chip(
         device=options.device,
         limits=limits if chip.kind != "cpu" else Limits(limits.compute_s),  # copies, which measured it, are no limit
         told=told,
+        pool=pool,
     )
     return [record_of(problem, chip, outcome, outcome.contender.threads or threads) for outcome in outcomes]
 

@@ -9,6 +9,8 @@ import sys
 from importlib import metadata
 from typing import Any
 
+from gemmlab.run.process import visible
+
 NVML = "nvml.dll" if sys.platform == "win32" else "libnvidia-ml.so.1"  # what nvidia-smi itself asks
 SM_CLOCK = 1  # nvmlClockType_t
 PACKAGES = ("gemmlab", "numpy", "numba")
@@ -53,7 +55,7 @@ class Gauge:
         self.nvml = library or loaded()
         if self.nvml is not None and (
             self.nvml.nvmlInit_v2()
-            or self.nvml.nvmlDeviceGetHandleByIndex_v2(ctypes.c_uint(device or 0), ctypes.byref(self.handle))
+            or self.nvml.nvmlDeviceGetHandleByIndex_v2(ctypes.c_uint(number_of(device)), ctypes.byref(self.handle))
         ):
             self.nvml = None
 
@@ -93,6 +95,12 @@ class Gauge:
             held = [text for bit, text in REASONS.items() if self.reasons & bit]
             found["throttled"] = ", ".join(held) or "no"
         return found
+
+
+def number_of(device: int | None) -> int:
+    """The number under which the driver knows a device of those that this process may see."""
+    name = visible(device or 0)
+    return int(name) if name.isdigit() else device or 0
 
 
 def loaded() -> Any:

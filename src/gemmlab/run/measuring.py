@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import msgspec
@@ -15,7 +16,7 @@ from gemmlab.run.checking import judged, require_checkable, wrong_in_words
 from gemmlab.run.contender import Contender
 from gemmlab.run.environment import Gauge, surroundings
 from gemmlab.run.fault import ABOVE_LIMIT, CRASHED, REFUSED, WRONG, Fault, FaultError, fault_of
-from gemmlab.run.process import Process
+from gemmlab.run.process import Pool, Process
 from gemmlab.run.timing import (
     NO_LIMITS,
     Limits,
@@ -56,12 +57,14 @@ def measure(
     device: int | None = None,
     limits: Limits = NO_LIMITS,
     told: Told = lambda text: None,
+    pool: Pool | None = None,
 ) -> list[Outcome]:
     """Time the contenders in turn and check what they computed; whatever happens to one, the others go on.
 
     `threads` is how many each may use where it does not say so itself; `device` which GPU. A time below the `limits`
-    is a fault. `told` hears what is being done. Raises GemmlabError for a problem that cannot be checked, and for too
-    little memory; what a contender does is its Outcome.
+    is a fault. `told` hears what is being done. Processes of a `pool` are taken and given back, so that the next
+    problem finds them loaded. Raises GemmlabError for a problem that cannot be checked, and for too little memory; what a
+    contender does is its Outcome.
     """
     require_checkable(problem)
     needed = memory_needed(problem.compulsory_bytes, len(contenders))
@@ -73,31 +76,34 @@ def measure(
             "fewer kernels at once, or a smaller shape",
         )
     around = surroundings()
-    given: list[Operands] = []
-    attempts: list[Attempt] = []
-    try:
+    with ExitStack() as ending:
+        kept = ending.enter_context(Pool()) if pool is None else pool
+        attempts: list[Attempt] = []
         for contender in contenders:
-            told(f"preparing {contender.name}")
             attempt = Attempt(problem, contender, protocol, contender.threads or threads, device)
             attempts.append(attempt)
+            ending.callback(attempt.end)
+            attempt.tried(attempt.start, kept)
+        told("importing and compiling")
+        for attempt in attempts:
             attempt.tried(attempt.load)
-            if attempt.fault is None:
-                given = given or [operands(problem, protocol.seed)]
-                attempt.tried(attempt.prepare, given[0], len(contenders))
+        if all(attempt.fault for attempt in attempts):
+            return [attempt.outcome(around) for attempt in attempts]
+        given = operands(problem, protocol.seed)
+        for attempt in attempts:
+            told(f"warming up {attempt.contender.name}")
+            attempt.tried(attempt.prepare, given, len(contenders))
         for index in range(protocol.rounds):
             told(f"round {index + 1} of {protocol.rounds}")
             for attempt in attempts:
                 attempt.tried(attempt.round, index)
         for attempt in attempts:
             told(f"checking {attempt.contender.name}")
-            attempt.tried(attempt.check, *given, limits)
-            if protocol.sustained_s > 0:
-                attempt.tried(attempt.sustain)
-            attempt.quit()
+            attempt.tried(attempt.check, given, limits)
+            attempt.tried(attempt.sustain)
+            if pool is not None:
+                attempt.tried(attempt.give, pool)
         return [attempt.outcome(around) for attempt in attempts]
-    finally:
-        for attempt in attempts:
-            attempt.end()
 
 
 class Attempt:
@@ -131,24 +137,24 @@ class Attempt:
             self.fault = fault_of(error)
         if self.fault is not None:
             self.end()
-        elif self.process is not None and self.contender.backend == "cpu":
-            self.process.pause()
 
     def asked(self) -> Process:
         """The process, once it is there."""
         assert self.process is not None
         return self.process
 
-    def load(self) -> None:
-        """Start the process and make the program."""
+    def start(self, pool: Pool) -> None:
+        """Begin to make the program; all contenders do so at once."""
         who, problem = self.contender, self.problem
         missing = sorted({problem.a_format, problem.b_format} - set(who.formats))
         if missing:
             raise FaultError(REFUSED, f"{who.name} takes {', '.join(who.formats)}, not {', '.join(missing)}")
-        limit = self.protocol.limit_s
-        self.process = Process(who, threads=self.threads, limit_s=limit, device=self.device)
-        slow = max(limit, self.protocol.load_limit_s)
-        self.environment = self.process.ask("load", who.source, problem, limit_s=slow)
+        self.process = pool.take(who, self.threads, self.device, self.protocol.limit_s)
+        self.process.send("load", who.source, problem)
+
+    def load(self) -> None:
+        """Wait until the program is made."""
+        self.environment = self.asked().receive(max(self.protocol.limit_s, self.protocol.load_limit_s))
 
     def prepare(self, given: Operands, contenders: int) -> None:
         """Place the operands, warm up, and find how many multiplications make a sample."""
@@ -177,6 +183,8 @@ class Attempt:
         taken = float(process.receive())
         if not 0 < taken < float("inf"):
             raise FaultError(CRASHED, f"its clock says that {count} multiplications took {taken} s")
+        if self.contender.backend == "cpu":
+            process.pause()
         return taken / count
 
     def round(self, index: int) -> None:
@@ -206,16 +214,19 @@ class Attempt:
         """Work without a pause, as long as asked for."""
         samples: list[float] = []
         left = self.protocol.sustained_s
+        if left <= 0:
+            return
         while left > 0:
             count = repetitions(samples[-1] if samples else min(self.samples), SUSTAINED_SAMPLE_S)
             samples.append(self.sample(count))
             left -= samples[-1] * count
         self.sustained = steady(samples)
 
-    def quit(self) -> None:
-        """Let the process leave."""
-        if self.process is not None and self.fault is None:
-            self.process.quit()
+    def give(self, pool: Pool) -> None:
+        """Leave the process to the next problem."""
+        process, self.process = self.asked(), None
+        with suppress(FaultError):  # its time stands; the next problem gets a new process
+            pool.give(process, self.threads, self.device)
 
     def end(self) -> None:
         """End the process, whatever it does."""

@@ -146,8 +146,52 @@ def environment_of(threads: int, device: int | None) -> dict[str, str]:
         **os.environ,
         **dict.fromkeys(THREAD_VARIABLES, str(threads)),
         "OMP_WAIT_POLICY": "passive",
+        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as nvidia-smi counts
         "PYTHONPATH": os.pathsep.join(paths),
     }
     if device is not None:
-        found["CUDA_VISIBLE_DEVICES"] = str(device)
+        found["CUDA_VISIBLE_DEVICES"] = visible(device)
     return found
+
+
+def visible(device: int) -> str:
+    """The device number `device` of those that this process may see, as CUDA_VISIBLE_DEVICES names it."""
+    seen = [name.strip() for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name.strip()]
+    return seen[device] if device < len(seen) else str(device)
+
+
+class Pool:
+    """Processes that outlive one problem, since importing and compiling take longer than many a measurement."""
+
+    def __init__(self) -> None:
+        self.idle: dict[tuple[str, int, int | None], Process] = {}
+
+    def take(self, contender: Contender, threads: int, device: int | None, limit_s: float) -> Process:
+        """A process for a contender, an idle one of its own if there is any."""
+        kept = self.idle.pop((contender.source, threads, device), None)
+        if kept is not None and kept.child.poll() is None:
+            kept.limit_s = limit_s
+            return kept
+        return Process(contender, threads=threads, limit_s=limit_s, device=device)
+
+    def give(self, process: Process, threads: int, device: int | None) -> None:
+        """Keep a process that did well, without its operands; raises FaultError where it cannot give them back."""
+        process.ask("free")
+        process.pause()
+        key = (process.contender.source, threads, device)
+        if key in self.idle:  # the same contender twice in one run
+            process.quit()
+        else:
+            self.idle[key] = process
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, kind: object, *rest: object) -> None:
+        """Let all leave by themselves, or end them where something was raised."""
+        for process in self.idle.values():
+            if kind is None:
+                process.quit()
+            else:
+                process.end()
+        self.idle.clear()

@@ -141,6 +141,13 @@ class Served:
         """D of one copy."""
         return self.program.result(copy)
 
+    def free(self) -> None:
+        """Give the memory of the program back, and be ready for another problem."""
+        del self.program
+        gc.collect()
+        if torch := sys.modules.get("torch"):
+            torch.cuda.empty_cache()
+
 
 def made(source: str, problem: Gemm) -> Program:
     """The program of a contender's `source`: `module:factory`, `FILE.py:factory`, or either with `:argument` behind.
