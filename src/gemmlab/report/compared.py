@@ -109,8 +109,8 @@ def together(found: Comparison, canvas: Canvas) -> list[str]:
     counts = ", ".join(f"{found.count(verdict)} {verdict}" for verdict in VERDICTS)
     mean = f"geometric mean of A/B {ratio_text(found.ratio)}, {range_text(found.ratio_low, found.ratio_high)}"
     rule = (
-        "Above 1, B is faster. A row is told apart only where the quartiles of both times leave 1 out of its range. They "
-        "are those within each run: clocks, heat and other work that changed between the two are not in them."
+        "Above 1, B is faster. A row is told apart only where the quartiles of both times leave 1 out of its range. "
+        "They are those within each run: clocks, heat and other work that changed between the two are not in them."
     )
     return [
         *canvas.wrap(f"B, {several(len(found.pairs), 'row')}: {counts}", style="strong", hang=2),
