@@ -325,6 +325,7 @@ def test_bad_input_is_said_and_nothing_is_written(run, operands, name, tmp_path)
         (("--units",), "unknown flag `--units`"),
         (("units", "hoper"), "unknown unit `hoper`"),
         (("units", "--toml"), "--toml writes one unit"),
+        (("units", "hopper.mma.float16", "--toml", "--json"), "--toml and --json would both print"),
         (("units", "none.toml"), "cannot read none.toml"),
     ],
 )

@@ -71,6 +71,7 @@ def test_what_is_not_confirmed_ends_with_status_1_and_the_first_that_differs(run
         (("--backend", "fma", "--format", "float32", "--accumulate", "float64"), "fma sums float32 in float32"),
         (("--unit", "volta.mma.float16", "--save", "found.txt"), "files that end in .toml"),
         (("--unit", "volta.mma.float16", "--confirm", "0"), "0 is not a size"),
+        (("--unit", "volta.mma.float16", "--seed", "-1"), "--seed: -1 is no seed"),
         (("--unit", "blackwell.tcgen05.nvfp4"), "takes block scales"),
     ],
 )

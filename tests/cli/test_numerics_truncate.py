@@ -80,6 +80,8 @@ def test_a_library_is_named_by_its_kernel(run, monkeypatch):
         (("--unit", "ampere.mma.float16", "--action", "drop"), "unknown action `drop`"),
         (("--unit", "ampere.mma.float16", "--block-k", "0"), "0 is not a size"),
         (("--unit", "ampere.mma.float16", "--shape", "1", "2"), "--shape has no value"),
+        (("--unit", "ampere.mma.float16", "--shape", "1000000", "1000000", "8"), "of memory are free"),
+        (("--unit", "ampere.mma.float16", "--seed", "-1"), "--seed: -1 is no seed"),
         (("--backend", "torch", "--format", "float8_e4m3fn"), "torch.mm takes no float8_e4m3fn"),
         (("--backend", "scaled_mm", "--format", "float16"), "torch._scaled_mm takes no float16"),
     ],

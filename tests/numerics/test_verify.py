@@ -1,5 +1,6 @@
 """Units against dot products of real chips, read where they lie; what is said of recordings that are none."""
 
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -241,6 +242,13 @@ def test_files_that_are_none_are_refused(tmp_path):
     whole = broken.read_bytes()
     for text in (b"", b"text", whole[: len(whole) // 2]):
         broken.write_bytes(text)
+        with pytest.raises(GemmlabError, match=r"no \.npz"):
+            numerics.verify(broken, "hopper.mma.float16")
+    for shape in ("True, 4", "99999999999, 99999", "-1, 4", "(((("):
+        told = f"\x93NUMPY\x01\0v\0{{'descr': '<u4', 'fortran_order': False, 'shape': ({shape}), }}"
+        with zipfile.ZipFile(broken, "w") as archive:
+            for name in recording():
+                archive.writestr(f"{name}.npy", told.ljust(128).encode("latin1") + bytes(64))
         with pytest.raises(GemmlabError, match=r"no \.npz"):
             numerics.verify(broken, "hopper.mma.float16")
     np.save(tmp_path / "one.npy", np.zeros(3))

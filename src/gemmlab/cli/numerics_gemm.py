@@ -164,10 +164,7 @@ def drawn(unit: Unit, source: Sequence[str], given: dict[str, Any], a: str | Non
 
     sides = [size(word) for word in source]
     a_format, b_format = a or unit.a_formats[0], b or unit.b_formats[0]
-    seed = given.get("seed", 0)
-    if not 0 <= seed < 1 << 32:
-        raise GemmlabError(f"--seed: {seed} is no seed", f"a whole number from 0 to {(1 << 32) - 1}")
-    found = random(unit, sides, given.get("content", "normal"), seed, a_format, b_format)
+    found = random(unit, sides, given.get("content", "normal"), given.get("seed", 0), a_format, b_format)
     return found._asdict() | {"a_format": a_format, "b_format": b_format}
 
 

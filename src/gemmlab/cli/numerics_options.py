@@ -18,6 +18,14 @@ def place(text: str) -> tuple[int, int]:
     return row, column
 
 
+def seed(text: str) -> int:
+    """A seed of any of numpy's generators; raises GemmlabError."""
+    found = number(text)
+    if not 0 <= found < 1 << 32:
+        raise GemmlabError(f"{found} is no seed", f"a whole number from 0 to {(1 << 32) - 1}")
+    return found
+
+
 def triple(text: str) -> tuple[int, int, int]:
     """Three sizes from `128x64x64`; raises GemmlabError."""
     parts = text.lower().split("x")
@@ -55,7 +63,7 @@ OPERANDS = Section(
         Flag("layout", "nn (default), nt, tn or tt: A's letter, then B's; t is stored transposed.", "LAYOUT"),
         Flag("round", "Round the numbers in the files to the unit's formats first; else others are refused."),
         Flag("content", "With M N K: normal (default), uniform in [0, 1), or ones.", "NAME"),
-        Flag("seed", "With M N K: where random values start; default 0.", "N", number),
+        Flag("seed", "With M N K: where random values start; default 0.", "N", seed),
     ),
 )
 
@@ -149,7 +157,7 @@ REVEAL = (
             Flag("instruction", "triton: wgmma, mma or tcgen05; default the architecture's own.", "NAME"),
             Flag("k", "Length of every dot product; default what each experiment needs.", "K", size),
             Flag("confirm", "Random vectors to compare at the end; default 100,000.", "N", size),
-            Flag("seed", "Where random values start; default 0.", "N", number),
+            Flag("seed", "Where random values start; default 0.", "N", seed),
         ),
     ),
     Section(
@@ -215,7 +223,7 @@ TRUNCATE = (
             ),
             Flag("block_k", "k of one block; default 128.", "K", size),
             Flag("shape", "Of the multiplication; default 64 64 512.", "M N K", size, words=3),
-            Flag("seed", "Where random values start; default 0.", "N", number),
+            Flag("seed", "Where random values start; default 0.", "N", seed),
         ),
     ),
     Section(

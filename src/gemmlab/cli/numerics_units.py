@@ -35,6 +35,8 @@ def run(words: Sequence[str]) -> int:
     found = [named(name) for name in wanted] or [list(units().values())]
     chosen = [each for group in found for each in group]
     if "toml" in given:
+        if "json" in given:
+            raise GemmlabError("--toml and --json would both print on standard output", "one of them")
         if len(chosen) != 1:
             raise GemmlabError(
                 f"--toml writes one unit, and {len(chosen)} are named", "gemmlab numerics units NAME --toml"

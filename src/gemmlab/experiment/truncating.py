@@ -6,6 +6,7 @@ from typing import Any
 
 from gemmlab.experiment.revealing import machine
 from gemmlab.experiment.unit_backends import Settings, backend, compiled_by, unread
+from gemmlab.experiment.unit_operands import require_room
 from gemmlab.numerics.truncation import Truncation, truncation_sweep
 from gemmlab.numerics.units import unit as named
 from gemmlab.record import NumericsSection, NumericsSweepStep, Record
@@ -26,6 +27,7 @@ def truncated(
 
     Raises GemmlabError.
     """
+    require_room(shape)
     given: dict[str, Any] = {"block_k": block_k, "mode": mode, "action": action, "shape": shape, "seed": seed}
     if unit is not None:
         chosen = named(unit)

@@ -20,6 +20,8 @@ from gemmlab.record import GemmlabError, unknown_name
 
 SUFFIX = ".safetensors"
 E5M2 = b"'descr': '<f1'"
+#: what numpy raises for a file that is none, or whose header lies
+BROKEN = (ValueError, TypeError, OverflowError, EOFError, SyntaxError, MemoryError, TokenError)
 LARGEST_HEADER = 100_000_000  #: bytes, the limit of the safetensors library itself
 
 #: element types of safetensors (its README, "Format") by our names
@@ -63,7 +65,7 @@ def load_npy(path: str) -> npt.NDArray[Any]:
             found = np.lib.format.read_array(readable(file), allow_pickle=False)
     except OSError as error:
         raise GemmlabError(f"cannot read `{path}`: {error.strerror or error}", "a .npy or .safetensors file") from None
-    except (ValueError, TypeError, OverflowError, EOFError, SyntaxError, MemoryError, TokenError) as error:
+    except BROKEN as error:
         said = str(error).split("\n")[0]
         raise GemmlabError(
             f"`{path}` is no .npy file that can be read: {said}", "numpy.save('x.npy', x), or FILE.safetensors:TENSOR"

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gemmlab import formats
+from gemmlab.numerics.files import BROKEN
 from gemmlab.numerics.multiply import dots
 from gemmlab.numerics.operands import Operand, operand
 from gemmlab.numerics.reference import Sum, dot
@@ -147,7 +148,7 @@ def opened(recorded: str | PathLike[str] | Mapping[str, Any]) -> Mapping[str, An
             return dict(held)
     except OSError as error:
         raise GemmlabError(f"cannot read {recorded}: {error.strerror or error}", f"an .npz of {LAYOUT}") from None
-    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error):
+    except (*BROKEN, zipfile.BadZipFile, zlib.error, RuntimeError):  # the last: a cipher, or an unknown compression
         raise GemmlabError(f"{recorded} is no .npz of plain arrays", f"an .npz of {LAYOUT}") from None
 
 
