@@ -96,7 +96,7 @@ def test_panels_hold_lines_in_the_order_of_k_and_zeros(across):
     source = np.arange(200, dtype=np.float32)
     along = 11 if across == 1 else 1
     out = np.full(9 * padded, np.nan, np.float32)
-    packer(width)(out, source, 4, across, along, lines, steps, padded)
+    packer(width, 4, source.dtype)(out, source, 4, across, along, lines, steps, padded)
     panels = out.reshape(3, padded, width)
     for line, k in itertools.product(range(9), range(padded)):
         value = source[4 + line * across + k * along] if line < lines and k < steps else 0

@@ -25,7 +25,7 @@ def five_loops(mr: int, nr: int, lanes: int, dtype: np.dtype[Any]) -> Any:
     b, b_row, b_column, m, n, k, mc, kc, nc, block, panel, edge). `block` holds mc x kc of A, `panel` nc x kc of B,
     `edge` mr x nr of C.
     """
-    kernel, pack_a, pack_b = micro_kernel(mr, nr, lanes, dtype), packer(mr), packer(nr)
+    kernel, pack_a, pack_b = micro_kernel(mr, nr, lanes, dtype), packer(mr, lanes, dtype), packer(nr, lanes, dtype)
 
     @njit(nogil=True)
     def registers(c, c_row, start, block, panel, edge, rows, columns, steps, fresh):
