@@ -30,7 +30,7 @@ SAMPLE_S = 0.012
 PAUSE_S = 0.02  # between samples: a burst, which the chip's power does not limit
 ROUNDS, LEAST_ROUNDS = 11, 3
 SLOW_S = 0.03  # of one multiplication: fewer rounds then
-BROKEN = ("illegal", "misaligned", "launch_failure", "launch failure", "unspecified", "context_is_destroyed", "assert")
+BROKEN = ("illegal", "misaligned", "launch_failure", "launch failure", "context_is_destroyed", "device-side")
 
 
 class Ground(NamedTuple):

@@ -52,8 +52,8 @@ class NumbaProgram(CudaProgram):
     def __init__(self, problem: Gemm, kernel: Any, grid: Sizes, block: Sizes, *, zeroed: bool = False) -> None:
         super().__init__(problem, ("float32",))
         self.cuda, version = numba_cuda()
-        self.kernel, self.grid, self.block, self.zeroed = kernel, grid, block, zeroed
-        self.stream = self.cuda.external_stream(int(self.device.stream))
+        self.zeroed = zeroed
+        self.ready = kernel[grid, block, self.cuda.external_stream(int(self.device.stream))]
         self.arrays: list[tuple[Any, Any, Any]] = []
         self.environment |= {"compiler": f"numba-cuda {version}", "block": "x".join(map(str, block))}
 
@@ -78,7 +78,7 @@ class NumbaProgram(CudaProgram):
         if self.zeroed:
             p, api, stream = self.problem, self.device.api, self.device.stream
             called(api.cuMemsetD2D32Async(self.sets[number].d, p.ldc * 4, 0, p.n, p.m, stream))
-        self.kernel[self.grid, self.block, self.stream](*self.arrays[number])
+        self.ready(*self.arrays[number])
 
 
 def own(problem: Gemm, place: str) -> NumbaProgram:
