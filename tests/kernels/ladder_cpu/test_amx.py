@@ -13,8 +13,8 @@ import pytest
 from numba import njit
 
 from gemmlab.kernels.ladder.cpu import amx, threads
-from gemmlab.kernels.ladder.cpu.amx_packing import pack_a, pack_b, rounded
-from gemmlab.kernels.ladder.cpu.memory import Workspace
+from gemmlab.kernels.ladder.cpu.amx_packing import tile_packer, unpacker
+from gemmlab.kernels.ladder.cpu.memory import Workspace, aligned, flat
 from gemmlab.kernels.ladder.cpu.tiling import Tiling
 
 SMALL = Tiling(mr=32, nr=32, mc=32, kc=64, nc=64, lanes=16)
@@ -69,13 +69,23 @@ def test_equals_the_product(shape, monkeypatch):
     assert (product_of(a, b, np.float32, workers=3) == product_of(a, b, np.float32)).all()
 
 
+def packed_back(words):
+    """Words of float32 that stand as they would in one row of blocks, through the unpacker."""
+    padded = np.zeros(-(-len(words) // 32) * 32, np.uint32)
+    padded[: len(words)] = words
+    blocks = np.zeros((len(padded) // 32, 2, 2, 16, 16), np.uint32)
+    blocks[:, 0, :, 0, :] = padded.reshape(-1, 2, 16)
+    out, edge = np.zeros(len(words), np.uint16), np.empty(16, np.uint16)
+    unpacker(False)(out, len(words), 0, blocks.ravel(), 1, len(words), edge)
+    return out
+
+
 def test_rounding_to_bfloat16_is_that_of_ml_dtypes():
     drawn = np.random.default_rng(0).integers(0, 1 << 32, 20000, np.uint64).astype(np.uint32)
     ties = (np.arange(500, dtype=np.uint32) << 16) + 0x3F808000
     special = np.array([0, 1, 0x7F7FFFFF, 0x7F800000, 0x7F800001, 0xFF800000, 0xFFFFFFFF, 0x80000000], np.uint32)
     words = np.concatenate([drawn, ties, special])
-    out = np.empty(len(words), np.uint16)
-    rounded(out, words)
+    out = packed_back(words)
     with np.errstate(invalid="ignore"):
         expected = words.view(np.float32).astype(ml_dtypes.bfloat16)
     nan = np.isnan(expected.astype(np.float32))
@@ -83,25 +93,22 @@ def test_rounding_to_bfloat16_is_that_of_ml_dtypes():
     assert (out[~nan] == expected.view(np.uint16)[~nan]).all()
 
 
-@pytest.mark.parametrize("turned", [False, True])
-def test_panels_hold_tiles_as_the_instructions_read_them(turned):
-    rows, columns, k = 35, 50, 37
-    a = np.arange(1, rows * k + 1, dtype=np.uint16).reshape(rows, k)
-    b = np.arange(1, columns * k + 1, dtype=np.uint16).reshape(k, columns)
-    packed_a, packed_b = (np.full(2 * 2 * 1024, 0xFFFF, np.uint16) for _ in range(2))
-    if turned:
-        pack_a(packed_a, a.T.copy().ravel(), 1, rows, rows, k)
-        pack_b(packed_b, b.T.copy().ravel(), 1, k, columns, k)
-    else:
-        pack_a(packed_a, a.ravel(), k, 1, rows, k)
-        pack_b(packed_b, b.ravel(), columns, 1, columns, k)
-    tiles_a, tiles_b = packed_a.reshape(2, 2, 2, 16, 32), packed_b.reshape(2, 2, 2, 16, 16, 2)
-    for i, inner in itertools.product(range(64), range(64)):
-        left = a[i, inner] if i < rows and inner < k else 0
-        right = b[inner, i] if i < columns and inner < k else 0
-        panel, half, line, step, rest = i // 32, i % 32 // 16, i % 16, inner // 32, inner % 32
-        assert tiles_a[panel, step, half, line, rest] == left
-        assert tiles_b[panel, step, half, rest // 2, line, rest % 2] == right
+@pytest.mark.parametrize("strides", ["along", "across", "neither"])
+@pytest.mark.parametrize("shape", [(35, 37), (64, 64), (1, 1), (16, 32)])
+def test_panels_hold_tiles_as_the_instructions_read_them(strides, shape):
+    lines, k = shape
+    values = np.arange(1, lines * k + 1, dtype=np.uint16).reshape(lines, k)
+    source = {"along": values, "across": np.asfortranarray(values), "neither": np.repeat(values, 3, 1)[:, ::3]}[strides]
+    memory, across, along = flat(source)
+    panels, steps = -(-lines // 32), -(-k // 32)
+    whole = np.zeros((panels * 32, steps * 32), np.uint16)
+    whole[:lines, :k] = values
+    tiles = whole.reshape(panels, 2, 16, steps, 16, 2)
+    for pairs_first, order in ((False, (0, 3, 1, 2, 4, 5)), (True, (0, 3, 1, 4, 2, 5))):
+        out = aligned(panels * steps * 1024, np.uint16)
+        out[:] = 0xFFFF
+        tile_packer(pairs_first)(out, memory, across, along, lines, k)
+        assert (out == tiles.transpose(order).ravel()).all()
 
 
 def test_the_tiling_fits_the_caches():

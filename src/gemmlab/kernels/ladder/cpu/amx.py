@@ -20,7 +20,7 @@ from numba import njit, types
 
 from gemmlab.chips.machine import Machine, cache_bytes, describe
 from gemmlab.kernels.ladder.cpu.amx_block import SIDE, blocks, configuration
-from gemmlab.kernels.ladder.cpu.amx_packing import BLOCK, STEP, copied, pack_a, pack_b, rounded, unpacker
+from gemmlab.kernels.ladder.cpu.amx_packing import BLOCK, STEP, tile_packer, unpacker
 from gemmlab.kernels.ladder.cpu.memory import Workspace, flat
 from gemmlab.kernels.ladder.cpu.threads import rectangles, together
 from gemmlab.kernels.ladder.cpu.tiling import L1, SYSTEM, Tiling, even
@@ -54,14 +54,14 @@ def tiling(machine: Machine | None = None, l1_bytes: int = 0) -> Tiling:
 
 
 @cache
-def loops_with(product: Any, put: Any) -> Any:
-    """The compiled loops around `product`, one of `amx_block.blocks` or what does the same; `put` stores sums in C.
+def loops_with(product: Any, wide: bool) -> Any:
+    """The compiled loops around `product`, one of `amx_block.blocks` or what does the same; C of float32 or bfloat16.
 
-    (c, c_row, panels_a, panels_b, m, n, k, mc, kc, nc, config, sums), panels as packed, C in one dimension.
+    (c, c_row, panels_a, panels_b, m, n, k, mc, kc, nc, config, sums, edge), panels as packed, C in one dimension.
     """
-    unpack, side = unpacker(put), SIDE
+    unpack, side = unpacker(wide), SIDE
 
-    def multiply(c, c_row, panels_a, panels_b, m, n, k, mc, kc, nc, config, sums):
+    def multiply(c, c_row, panels_a, panels_b, m, n, k, mc, kc, nc, config, sums, edge):
         steps = (k + side - 1) // side
         panel = steps * STEP
         for j in range(0, n, nc):
@@ -75,18 +75,18 @@ def loops_with(product: Any, put: Any) -> Any:
                         panels_b, j // side * panel + p * STEP, panel,
                         sums, down, across, min(kc // side, steps - p), p == 0,
                     )  # fmt: skip
-                unpack(c, c_row, i * c_row + j, sums.view(np.uint32), rows, columns)
+                unpack(c, c_row, i * c_row + j, sums.view(np.uint32), rows, columns, edge)
 
     number, words = types.int64, types.Array(types.uint16, 1, "C")
-    out = words if put is rounded else types.Array(types.uint32, 1, "C")
+    out = types.Array(types.uint32, 1, "C") if wide else words
     bytes_, floats = types.Array(types.uint8, 1, "C"), types.Array(types.float32, 1, "C")
-    signature = types.void(out, number, words, words, *[number] * 6, bytes_, floats)
+    signature = types.void(out, number, words, words, *[number] * 6, bytes_, floats, out)
     return njit(signature, nogil=True)(multiply)
 
 
 def compiled_for(wide: bool, product: Any = blocks) -> Any:
     """The loops for C of float32, where `wide`, or of bfloat16."""
-    return loops_with(product, copied if wide else rounded)
+    return loops_with(product, wide)
 
 
 def prepared(
@@ -99,6 +99,7 @@ def prepared(
     """
     wide = c.dtype == np.float32
     word, loops = np.uint32 if wide else np.uint16, compiled_for(wide, product)
+    pack_a, pack_b = tile_packer(False), tile_packer(True)
     a, b, c = a.view(np.uint16), b.view(np.uint16), c.view(word)
     (whole_m, whole_n), k = c.shape, a.shape[1]
     panel = ceil_div(k, SIDE) * STEP
@@ -107,18 +108,19 @@ def prepared(
         own_a, own_b, own_c = a[rows], b[:, columns], c[rows, columns]
         m, n = own_c.shape
         mc, kc, nc = even(m, sizes.mc, SIDE), even(k, sizes.kc, SIDE), even(n, sizes.nc, SIDE)
-        (flat_c, c_row, _), flat_a, (flat_b, b_row, b_column) = flat(own_c), flat(own_a), flat(own_b)
+        (flat_c, c_row, _), (flat_a, a_row, a_column) = flat(own_c), flat(own_a)
+        flat_b, b_row, b_column = flat(own_b)
         panels_a, panels_b = (
             workspace.array(thread, name, ceil_div(size, SIDE) * panel, np.uint16)
             for name, size in (("a", m), ("b", n))
         )
         sums = workspace.array(thread, "sums", mc // SIDE * (nc // SIDE) * BLOCK, np.float32)
-        config = configuration()
+        config, edge = configuration(), np.empty(16, word)
 
         def run() -> None:
-            pack_a(panels_a, *flat_a, m, k)
-            pack_b(panels_b, flat_b, b_row, b_column, n, k)
-            loops(flat_c, c_row, panels_a, panels_b, m, n, k, mc, kc, nc, config, sums)
+            pack_a(panels_a, flat_a, a_row, a_column, m, k)
+            pack_b(panels_b, flat_b, b_column, b_row, n, k)
+            loops(flat_c, c_row, panels_a, panels_b, m, n, k, mc, kc, nc, config, sums, edge)
 
         return run
 

@@ -1,7 +1,8 @@
-"""Packing for AMX: bfloat16 as tiles of 16 rows of 64 bytes, B's k in pairs, edges filled up with zeros.
+"""Packing for AMX: bfloat16 as tiles of 16 rows of 64 bytes, edges filled up with zeros; sums back into rows of C.
 
-Words are uint16 in one dimension, sizes and strides in elements. A's tiles: 16 rows of C by 32 of k; B's: 16 pairs of
-k by 16 columns of C, the pair side by side. Panels of 32 rows or columns hold two tiles for each 32 of k.
+A's tiles are 16 rows of C by 32 of k; B's 16 pairs of k by 16 columns of C, a pair side by side. Either is 16 x 16
+pairs and the other's transpose, so what lies along k is copied, what lies across is woven to pairs, and one of the two
+has to be turned. Words are uint16 in one dimension, sizes and strides in elements.
 """
 
 from __future__ import annotations
@@ -9,93 +10,152 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import numpy as np
-from numba import njit
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+from gemmlab.kernels.ladder.cpu.micro_kernel import I64, Emitter, pointer
+from gemmlab.kernels.ladder.cpu.packing import turned
 
 TILE, STEP = 512, 1024  #: bfloat16 of a tile, and of a panel's two for a step of k
 SUMS, BLOCK = 256, 1024  #: float32 of a tile, and of a block of four
+I16, I32 = ir.IntType(16), ir.IntType(32)
+PAIRS, HALVES, WORDS = (ir.VectorType(kind, count) for kind, count in ((I32, 16), (I16, 16), (I16, 32)))
 
 
-@njit(nogil=True)
-def pack_a(out, source, row_stride, k_stride, rows, k):
-    """Rows of A into panels (panel, step of k, half, row, k)."""
-    steps = (k + 31) // 32
-    for panel in range((rows + 31) // 32):
-        for line in range(32):
-            row = panel * 32 + line
-            there = row * row_stride
-            for step in range(steps):
-                place = (panel * steps + step) * STEP + line // 16 * TILE + line % 16 * 32
-                tile = out[place : place + 32]
-                count = min(32, k - step * 32) if row < rows else 0
-                if count == 32 and k_stride == 1:
-                    tile[:] = source[there + step * 32 : there + step * 32 + 32]
-                    continue
-                for inner in range(count):
-                    tile[inner] = source[there + (step * 32 + inner) * k_stride]
-                tile[count:] = 0
+def at(builder: Any, start: Any, elements: Any, kind: Any) -> Any:
+    """A pointer to a vector so many elements ahead."""
+    elements = ir.Constant(I64, elements) if isinstance(elements, int) else elements
+    return builder.bitcast(builder.gep(start, [elements]), kind.as_pointer())
 
 
-@njit(nogil=True)
-def pack_b(out, source, k_stride, column_stride, columns, k):
-    """Columns of B into panels (panel, step of k, half, pair of k, column, of the pair)."""
-    steps = (k + 31) // 32
-    for step in range(steps):
-        for half in range((columns + 31) // 32 * 2):
-            first = half * 16
-            count = max(0, min(16, columns - first))
-            for pair in range(16):
-                place = (half // 2 * steps + step) * STEP + half % 2 * TILE + pair * 32
-                words = out[place : place + 32]
-                inner = step * 32 + pair * 2
-                there = inner * k_stride + first * column_stride
-                if count == 16 and inner + 1 < k:
-                    if column_stride == 1:
-                        low, high = source[there : there + 16], source[there + k_stride : there + k_stride + 16]
-                        for column in range(16):
-                            words[2 * column] = low[column]
-                            words[2 * column + 1] = high[column]
-                    else:
-                        for column in range(16):
-                            words[2 * column] = source[there + column * column_stride]
-                            words[2 * column + 1] = source[there + column * column_stride + k_stride]
-                    continue
-                words[:] = 0
-                for column in range(count):
-                    for odd in range(min(2, k - inner)):
-                        words[2 * column + odd] = source[there + column * column_stride + odd * k_stride]
+def load(builder: Any, place: Any) -> Any:
+    """A vector, at any element's address."""
+    loaded = builder.load(place)
+    loaded.align = 2
+    return loaded
 
 
-@njit(nogil=True)
-def rounded(out, words):
-    """float32, as its words, to the nearest bfloat16, ties to even; NaN stays one."""
-    for i in range(len(out)):
-        word = words[i]
-        near = word + np.uint32(0x7FFF) + ((word >> np.uint32(16)) & np.uint32(1))
-        lost = (word & np.uint32(0x7FFFFFFF)) > np.uint32(0x7F800000)
-        out[i] = np.uint16((word | np.uint32(0x400000) if lost else near) >> np.uint32(16))
+def woven(builder: Any, source: Any, along: Any, pair: int) -> Any:
+    """16 pairs of two neighbouring k, from lines side by side."""
+    low, high = (
+        load(builder, at(builder, source, builder.mul(along, ir.Constant(I64, 2 * pair + odd)), HALVES))
+        for odd in range(2)
+    )
+    order = [lane // 2 + lane % 2 * 16 for lane in range(32)]
+    both = builder.shuffle_vector(low, high, ir.Constant(ir.VectorType(I32, 32), order))
+    return builder.bitcast(both, PAIRS)
 
 
-@njit(nogil=True)
-def copied(out, words):
-    """float32 as it is, as words."""
-    for i in range(len(out)):
-        out[i] = words[i]
+def copied_along(builder: Any, source: Any, across: Any, line: int) -> Any:
+    """16 pairs of one line, which lies along k."""
+    place = at(builder, source, builder.mul(across, ir.Constant(I64, line)), PAIRS)
+    return load(builder, place)
+
+
+def tile_function(rows_of: Any, turn: bool) -> Any:
+    """A function (out, source, stride) that packs one tile of rows that `rows_of` makes, turned if so."""
+    words = types.CPointer(types.uint16)
+
+    @intrinsic
+    def function(typing: Any, out: Any, source: Any, stride: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            out, source, stride = arguments
+            rows = [rows_of(builder, source, stride, row) for row in range(16)]
+            for row, value in enumerate(turned(Emitter(builder, 4, 16), rows) if turn else rows):
+                builder.store(value, at(builder, out, row * 32, PAIRS)).align = 64
+            return context.get_dummy_value()
+
+        return types.void(words, words, types.int64), generate
+
+    return function
 
 
 @cache
-def unpacker(put: Any) -> Any:
-    """A function that writes blocks (column, row, 2, 2, 16, 16) of float32, as words, into rows of C by `put`."""
+def tile_packer(pairs_first: bool) -> Any:
+    """A function that packs lines of k into panels of 32 lines: (panel, step of k, half, line, k), or as B's tiles are.
+
+    (out, source, across, along, lines, k): `across` elements between two lines, `along` between two of k.
+    """
+    from_along, from_across = tile_function(copied_along, pairs_first), tile_function(woven, not pairs_first)
 
     @njit(nogil=True)
-    def unpack(out, row_stride, start, blocks, rows, columns):
+    def pack(out, source, across, along, lines, k):
+        steps = (k + 31) // 32
+        halves = (lines + 31) // 32 * 2
+        for index in range(steps * halves):
+            # Memory is walked along its rows, whichever those are.
+            step, half = (index % steps, index // steps) if along == 1 else (index // halves, index % halves)
+            to = (half // 2 * steps + step) * STEP + half % 2 * TILE
+            start = half * 16 * across + step * 32 * along
+            inside = half * 16 + 16 <= lines and step * 32 + 32 <= k
+            if inside and along == 1:
+                from_along(pointer(out, to), pointer(source, start), across)
+            elif inside and across == 1:
+                from_across(pointer(out, to), pointer(source, start), along)
+            else:
+                for line in range(16):
+                    for inner in range(32):
+                        place = inner // 2 * 32 + line * 2 + inner % 2 if pairs_first else line * 32 + inner
+                        kept = half * 16 + line < lines and step * 32 + inner < k
+                        out[to + place] = source[start + line * across + inner * along] if kept else 0
+
+    return pack
+
+
+def emit_rounding(builder: Any, words: Any) -> Any:
+    """float32, as its words, to the nearest bfloat16, ties to even; NaN stays one."""
+
+    def same(value: int) -> Any:
+        return ir.Constant(PAIRS, [value] * 16)
+
+    odd = builder.and_(builder.lshr(words, same(16)), same(1))
+    near = builder.add(builder.add(words, same(0x7FFF)), odd)
+    nan = builder.icmp_unsigned(">", builder.and_(words, same(0x7FFFFFFF)), same(0x7F800000))
+    chosen = builder.select(nan, builder.or_(words, same(0x400000)), near)
+    return builder.trunc(builder.lshr(chosen, same(16)), HALVES)
+
+
+def row_function(wide: bool) -> Any:
+    """A function (out, sums) that writes 16 sums as they are, where `wide`, or rounded to bfloat16."""
+    word = types.uint32 if wide else types.uint16
+
+    @intrinsic
+    def function(typing: Any, out: Any, sums: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            out, sums = arguments
+            words = load(builder, at(builder, sums, 0, PAIRS))
+            value = words if wide else emit_rounding(builder, words)
+            builder.store(value, at(builder, out, 0, value.type)).align = 2
+            return context.get_dummy_value()
+
+        return types.void(types.CPointer(word), types.CPointer(types.uint32)), generate
+
+    return function
+
+
+@cache
+def unpacker(wide: bool) -> Any:
+    """A function that writes blocks (column, row, 2, 2, 16, 16) of float32, as words, into rows of C.
+
+    (out, row_stride, start, blocks, rows, columns, edge), with room for 16 elements of C in `edge`.
+    """
+    put = row_function(wide)
+
+    @njit(nogil=True)
+    def unpack(out, row_stride, start, blocks, rows, columns, edge):
         down = (rows + 31) // 32
         for i in range(rows):
             for first in range(0, columns, 16):
                 block = first // 32 * down + i // 32
                 tile = i % 32 // 16 * 2 + first % 32 // 16
-                place = block * BLOCK + tile * SUMS + i % 16 * 16
-                to, count = start + i * row_stride + first, min(16, columns - first)
-                put(out[to : to + count], blocks[place : place + count])
+                sums = pointer(blocks, block * BLOCK + tile * SUMS + i % 16 * 16)
+                to = start + i * row_stride + first
+                if first + 16 <= columns:
+                    put(pointer(out, to), sums)
+                    continue
+                put(pointer(edge, 0), sums)
+                for column in range(columns - first):
+                    out[to + column] = edge[column]
 
     return unpack
