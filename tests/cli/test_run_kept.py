@@ -95,12 +95,12 @@ def test_an_interrupted_sweep_goes_on_and_a_fresh_one_begins_again(run, shapes, 
     measured = []
     plain = running.run_together
 
-    def stops(problem, contenders, options, told):
+    def stops(problem, contenders, options, *more):
         if problem.m == 8 and not measured.count(8):
             measured.append(8)
             raise KeyboardInterrupt
         measured.append(problem.m)
-        return plain(problem, contenders, options, told)
+        return plain(problem, contenders, options, *more)
 
     monkeypatch.setattr("gemmlab.experiment.running.run_together", stops)
     stopped = run("run", shapes, *QUICK)

@@ -81,8 +81,9 @@ def sweep_on(items: Sequence[Item], store: Store, run: Run, options: Sequence[Op
     """Measure items on one device here, or on several side by side."""
     from gemmlab.experiment import run_together
     from gemmlab.experiment.sweep import sweep
+    from gemmlab.run.process import Pool
 
-    stop = threading.Event()
+    stop, pool = threading.Event(), Pool()
 
     def told(text: str) -> None:
         if stop.is_set():
@@ -91,7 +92,7 @@ def sweep_on(items: Sequence[Item], store: Store, run: Run, options: Sequence[Op
             progress.told(text)
 
     def together(problem: Gemm, contenders: Sequence[Contender], how: Options) -> list[Record]:
-        return run_together(problem, contenders, how, lambda text: told(f"{sides(problem)}: {text}"))
+        return run_together(problem, contenders, how, lambda text: told(f"{sides(problem)}: {text}"), pool)
 
     executor = ThreadPoolExecutor(len(options)) if len(options) > 1 else None
     try:
@@ -109,6 +110,7 @@ def sweep_on(items: Sequence[Item], store: Store, run: Run, options: Sequence[Op
         stop.set()
         if executor is not None:
             executor.shutdown()
+        pool.end()
 
 
 def sides(problem: Gemm) -> str:

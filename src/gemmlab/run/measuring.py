@@ -62,9 +62,9 @@ def measure(
     """Time the contenders in turn and check what they computed; whatever happens to one, the others go on.
 
     `threads` is how many each may use where it does not say so itself; `device` which GPU. A time below the `limits`
-    is a fault. `told` hears what is being done. Processes of a `pool` are taken and given back, so that the next
-    problem finds them loaded. Raises GemmlabError for a problem that cannot be checked, and for too little memory; what a
-    contender does is its Outcome.
+    is a fault. `told` hears what is being done; a `pool` keeps processes, so that the next problem finds them loaded.
+    Raises GemmlabError for a problem that cannot be checked, and for too little memory; what a contender does is its
+    Outcome.
     """
     require_checkable(problem)
     needed = memory_needed(problem.compulsory_bytes, len(contenders))

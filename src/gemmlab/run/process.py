@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from typing import Any
 
 from gemmlab.run.contender import Contender
@@ -25,7 +24,7 @@ THREAD_VARIABLES = (
     "VECLIB_MAXIMUM_THREADS",
     "NUMBA_NUM_THREADS",
 )
-GRACE_S = 2.0  # for a process that was told to quit
+GRACE_S = 2.0  # for a process that closed its answers to end
 STOPS = sys.platform.startswith("linux")  # elsewhere a stopped process would outlive a killed parent
 
 
@@ -116,15 +115,6 @@ class Process:
         lines = self.errors.read().decode("utf-8", "replace").split("\n")
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
-    def quit(self) -> None:
-        """Let it leave by itself, so that a device's memory is given back in order; else kill it."""
-        if self.child.poll() is None:
-            self.send("quit")
-            until = time.monotonic() + GRACE_S
-            while self.child.poll() is None and time.monotonic() < until:
-                time.sleep(0.005)
-        self.end()
-
     def end(self) -> None:
         """Kill it, whatever it does."""
         if self.child.poll() is None:
@@ -180,18 +170,19 @@ class Pool:
         process.pause()
         key = (process.contender.source, threads, device)
         if key in self.idle:  # the same contender twice in one run
-            process.quit()
+            process.end()
         else:
             self.idle[key] = process
 
     def __enter__(self) -> Pool:
         return self
 
-    def __exit__(self, kind: object, *rest: object) -> None:
-        """Let all leave by themselves, or end them where something was raised."""
+    def __exit__(self, *raised: object) -> None:
+        """End all."""
+        self.end()
+
+    def end(self) -> None:
+        """End all: they are idle and hold nothing."""
         for process in self.idle.values():
-            if kind is None:
-                process.quit()
-            else:
-                process.end()
+            process.end()
         self.idle.clear()

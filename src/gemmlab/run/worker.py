@@ -49,7 +49,7 @@ def read_message(stream: IO[bytes]) -> Any:
 
 
 def main() -> None:
-    """Serve until told to quit, or until the parent is gone."""
+    """Serve until the parent is gone, or ends this process."""
     replies = os.fdopen(os.dup(1), "wb")
     commands = os.fdopen(os.dup(0), "rb")
     os.dup2(2, 1)
@@ -90,8 +90,6 @@ def serve(commands: IO[bytes], replies: IO[bytes]) -> None:
         try:
             name, *arguments = read_message(commands)
         except EOFError:
-            return
-        if name == "quit":
             return
         try:
             answer: tuple[Any, ...] = ("ok", getattr(served, name)(*arguments))
