@@ -14,6 +14,7 @@ from gemmlab.report.canvas import Canvas, shorten
 from gemmlab.report.words import amount, clean, plain
 
 SIZE = 20  # cells of the bar
+LEAST_ROOM = 8  # columns in which it is worth saying what is being done
 
 
 class Progress:
@@ -57,9 +58,11 @@ class Progress:
     def bar(self) -> str:
         """Done of all, the time that is left at this pace, and what is being done, in a line."""
         share = self.done / self.total if self.total else 1.0
-        filled = self.canvas.bar(0, share, SIZE)
-        text = f"{filled}{' ' * (SIZE - len(filled))} {self.done} of {self.total}{self.left()}  "
-        return text + shorten(self.canvas.fit(clean(self.doing)), max(self.canvas.width - len(text) - 1, 8))
+        size = SIZE // 2 if self.canvas.narrow else SIZE
+        filled = self.canvas.bar(0, share, size)
+        text = f"{filled}{' ' * (size - len(filled))} {self.done} of {self.total}{self.left()}"
+        room = self.canvas.width - len(text) - 3  # a last column that is written to would begin a line of its own
+        return f"{text}  {shorten(self.canvas.fit(clean(self.doing)), room)}" if room >= LEAST_ROOM else text
 
     def left(self) -> str:
         """The time that is left, as far as the items so far tell."""
