@@ -25,6 +25,7 @@ from gemmlab.run.timing import quantile, repetitions  # noqa: E402
 from gemmlab.run.worker import made  # noqa: E402
 
 VENDOR = "gemmlab.run.backends.torch.vendor:matmul"
+VENDOR_UNIT = 2.0**-23  # of one accumulation on tensor cores, which cut
 CACHE_BYTES = 60 << 20  # of an H200
 SAMPLE_S = 0.012
 PAUSE_S = 0.02  # between samples: a burst, which the chip's power does not limit
@@ -104,6 +105,7 @@ def measured(torch: Any, ground: Ground, item: dict[str, Any]) -> dict[str, Any]
                 samples[kind].append(programs[kind].elapsed(orders[kind]) / len(orders[kind]))
                 gauge.read()
         verdict = judged(torch, ground, program.result(0), item["unit_roundoff"])
+        verdict["vendor_right"] = judged(torch, ground, ground.vendor.result(0), VENDOR_UNIT)["right"]
         return {**figures(samples), **verdict, "repetitions": [len(order) for order in orders], "rounds": rounds,
                 "copies": ground.copies, "ready_s": ready_s,
                 "environment": {**program.environment, **gauge.words()}}  # fmt: skip

@@ -24,7 +24,7 @@ def numba_cuda() -> tuple[Any, str]:
     except importlib.metadata.PackageNotFoundError:
         raise GemmlabError("numba-cuda is not installed", EXTRA) from None
     if not hasattr(np, "row_stack"):
-        np.row_stack = np.vstack  # type: ignore[attr-defined] # numba-cuda asks for it; NumPy 2.5 has it no more
+        np.row_stack = np.vstack  # numba-cuda asks for it; NumPy 2.5 has it no more
     os.environ.setdefault("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "0")  # small grids are asked for
     from numba import cuda
 
@@ -62,7 +62,7 @@ class NumbaProgram(CudaProgram):
         super().place(operands, copies)
         p = self.problem
         self.arrays = [
-            tuple(  # type: ignore[misc]
+            tuple(
                 self.cuda.as_cuda_array(Words(address, shape, ld, np.float32))
                 for address, shape, ld in (
                     (each.a, (p.m, p.k), p.lda),
