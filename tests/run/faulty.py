@@ -30,10 +30,10 @@ def lazy(a, b, d):
     np.matmul(a[:-1], b, out=d[:-1])
 
 
-def once(a, b, d, done=[]):  # noqa: B006 - its memory is the fault: only the first call writes
-    if not done:
+def once(a, b, d, done=set()):  # noqa: B006 - its memory is the fault: it writes each D once and never again
+    if d.ctypes.data not in done:
         np.matmul(a, b, out=d)
-        done.append(True)
+        done.add(d.ctypes.data)
 
 
 def abort(a, b, d):

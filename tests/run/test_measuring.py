@@ -167,3 +167,25 @@ def test_a_kept_process_that_died_is_replaced():
         kept.child.wait()
         (outcome,) = measure(PROBLEM, own("right"), QUICK, pool=pool)
         assert outcome.fault is None
+
+
+def test_a_gpu_is_read_while_it_works(monkeypatch):
+    read = []
+
+    class Told:
+        def __init__(self, device):
+            read.append(device)
+
+        def read(self):
+            read.append("working")
+
+        def words(self):
+            return {"sm_clock": "1455 MHz"}
+
+    monkeypatch.setattr("gemmlab.run.measuring.Gauge", Told)
+    source = f"{HERE / 'made_up.py'}:steady"
+    on_gpu = Contender(name="steady", backend="cuda", source=source, idea="", formats=("float32",))
+    (outcome,) = measure(PROBLEM, [on_gpu], QUICK, device=1)
+    assert read[0] == 1
+    assert read.count("working") >= len(outcome.timing.samples)
+    assert outcome.environment["sm_clock"] == "1455 MHz"
