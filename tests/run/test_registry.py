@@ -70,9 +70,3 @@ def test_what_is_none_is_said(names, backends, said):
     with pytest.raises(GemmlabError) as caught:
         registry.contenders(names, backends, ("int4", "int4"))
     assert said in str(caught.value)
-
-
-def test_a_missing_package_says_which_extra_has_it():
-    registry.require_package("numpy", "cuda")
-    with pytest.raises(GemmlabError, match='pip install "gemmlab\\[cuda\\]"'):
-        registry.require_package("surely_not_installed", "cuda")

@@ -59,10 +59,11 @@ def run_together(
     cannot be checked, too little memory, no such chip.
     """
     found: dict[int, Record] = {}
-    for kind in dict.fromkeys(each.backend == "cpu" for each in contenders):
-        places = [place for place, each in enumerate(contenders) if (each.backend == "cpu") == kind]
+    used = {each.backend == "cpu": each.backend for each in contenders}
+    on = {cpu: options.chip or chip_of(backend, options.device or 0) for cpu, backend in used.items()}
+    for cpu, chip in on.items():
+        places = [place for place, each in enumerate(contenders) if (each.backend == "cpu") == cpu]
         group = [contenders[place] for place in places]
-        chip = options.chip or chip_of(group[0].backend, options.device or 0)
         found.update(zip(places, on_one_chip(problem, group, chip, options, told, pool), strict=True))
     return [found[place] for place in range(len(contenders))]
 

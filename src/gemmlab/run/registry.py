@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from functools import cache
-from importlib import import_module, util
+from importlib import import_module
 
 from gemmlab.record import GemmlabError, unknown_name
 from gemmlab.run.contender import BACKENDS, Contender
@@ -80,9 +80,3 @@ def own_of(template: Contender, place: str) -> Contender:
 
     source = template.source.replace("FILE.py:FUNC", place)
     return msgspec.structs.replace(template, name=place.rpartition(":")[2], source=source)
-
-
-def require_package(module: str, extra: str) -> None:
-    """Raise GemmlabError where a package is not installed, with the extra of gemmlab that has it."""
-    if util.find_spec(module) is None:
-        raise GemmlabError(f"{module} is not installed", f'pip install "gemmlab[{extra}]"')

@@ -28,7 +28,7 @@ def torch_program(problem: Gemm) -> CpuProgram:
     try:
         import torch
     except ImportError:
-        raise GemmlabError("torch is not installed", "pip install torch") from None
+        raise GemmlabError("torch is not installed", 'pip install "gemmlab[torch]"') from None
     threads = threads_given()
     torch.set_num_threads(threads)
     torch.set_grad_enabled(False)
