@@ -7,6 +7,7 @@ import pytest
 from gemmlab.problem import Gemm
 from gemmlab.record import Measurement, Record, Verdict
 from gemmlab.report import run_svg, run_table, terminal
+from gemmlab.report.ran_picture import picture
 
 PROBLEM = Gemm(512, 384, 256).section()
 RIGHT = Verdict(
@@ -127,3 +128,12 @@ def test_a_report_of_one_record_says_the_fault_or_the_time():
     said = " ".join(terminal(faulty("bad", "crashed", "SIGSEGV")).split())
     assert "bad, cpu crashed measured" in said
     assert "10.0 ms (9.90 ms to 10.1 ms)" in terminal(ran("good", 0.01))
+
+
+def test_no_texts_of_the_picture_overlap():
+    records = [ran(f"kernel_{i}" * (1 + 8 * (i == 3)), 0.001 * 2**i, vendor=i == 2) for i in range(6)]
+    boxes = picture([*records, faulty("bad", "above the limit", "too fast")]).boxes
+    assert len(boxes) >= 16
+    for place, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[place + 1 :]), box
+        assert 0 <= box.left <= box.right <= 720

@@ -164,7 +164,7 @@ def record_of(problem: Gemm, chip: Chip, outcome: Outcome, threads: int) -> Reco
     who, timing, fault = outcome.contender, outcome.timing, outcome.fault
     used = with_cores(chip, threads) if chip.kind == "cpu" else chip
     counted, why = explained(problem, used, who)
-    said = [text for text in (why, busy(outcome.environment) if chip.kind == "cpu" else "") if text]
+    said = [text for text in (why, busy(outcome.environment) if chip.kind == "cpu" and timing else "") if text]
     limit = limits_of(problem, used).least_s(from_dram=True)
     base = Measurement(
         backend=who.backend,

@@ -38,7 +38,8 @@ def run_table(
     rows = rows_of(records)
     lines = heading(records, canvas)
     lines += stacked(rows, canvas) if canvas.narrow else side_by_side(rows, canvas)
-    said = [*conclusions(records), LEGEND, *([TIES] if any("=" in row.place for row in rows) else []), *notes(records)]
+    legend = [LEGEND] * any(not row.fault for row in rows)
+    said = [*conclusions(records), *legend, *([TIES] if any("=" in row.place for row in rows) else []), *notes(records)]
     return "\n".join([*lines, "", *(line for text in said for line in canvas.wrap(text, hang=2))])
 
 

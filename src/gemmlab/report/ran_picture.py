@@ -15,6 +15,11 @@ SAID = (
 
 def run_svg(records: Sequence[Record]) -> str:
     """The picture of the kernels of one multiplication, in the records' order, as SVG text."""
+    return picture(records).svg("run")
+
+
+def picture(records: Sequence[Record]) -> Drawing:
+    """The same before it is text."""
     measured = [m for record in records if (m := record.measurement)]
     limit = max((speed for m in measured if (speed := top_speed(m))), default=0.0)
     lines = text_lines(SAID, 12, WIDTH - LEFT - RIGHT)
@@ -26,7 +31,7 @@ def run_svg(records: Sequence[Record]) -> str:
     drawing.paragraph(LEFT, 42, SAID, WIDTH - LEFT - RIGHT, color="quiet")
     for index, m in enumerate(measured):
         bar(drawing, m, top + ROW * index, limit)
-    return drawing.svg("run")
+    return drawing
 
 
 def top_speed(m: Measurement) -> float:
