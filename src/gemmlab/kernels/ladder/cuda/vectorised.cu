@@ -1,4 +1,4 @@
-// Vectorised: a thread fetches 16 bytes at once, and A's tile lies transposed so that a thread reads 16 bytes of it too.
+// Vectorised: a thread fetches 16 bytes at once, and A's tile lies transposed, so that it reads 16 bytes of that too.
 // The twin that the emulator counts is ladder/vectorised.py: thread for thread the same elements.
 // WIDE is 4, or 1 where a row of an operand does not begin at a multiple of 16 bytes.
 

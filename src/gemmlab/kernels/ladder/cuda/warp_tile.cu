@@ -1,8 +1,8 @@
-// Warp tile: a warp owns a rectangle of C, its lanes lie in it so that they read shared memory without conflicts, and the
-// copy engine of cp.async fills the next tiles while this one is multiplied. float32 on ordinary FMA units.
+// Warp tile: a warp owns a rectangle of C, its lanes lie in it so that they read shared memory without conflicts, and
+// cp.async fills the next tiles while this one is multiplied. float32 on ordinary FMA units.
 //
-// Sizes are macros: BM, BN, BK a block's tile; TM, TN outputs of a thread (multiples of 4); STAGES tiles in shared memory;
-// BLOCKS of an SM at once; WIDE 4, or 1 where a row of B or C does not begin at a multiple of 16 bytes.
+// Sizes are macros: BM, BN, BK a block's tile; TM, TN outputs of a thread (multiples of 4); STAGES tiles in shared
+// memory; BLOCKS of an SM at once; WIDE 4, or 1 where a row of B or C does not begin at a multiple of 16 bytes.
 // The twin that the emulator counts is ladder/warp_tile.py: thread for thread the same elements.
 
 constexpr int WM = 8 * TM, WN = 4 * TN;  // outputs of a warp: 8 x 4 lanes
@@ -30,6 +30,15 @@ __device__ __forceinline__ void copy_if(unsigned to, const float* from, bool ins
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(size) : "memory");
   else
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(size) : "memory");
+}
+
+// what was copied since the last call is one group
+__device__ __forceinline__ void commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+
+// until no more than so many groups are on their way
+template <int GROUPS>
+__device__ __forceinline__ void wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(GROUPS) : "memory");
 }
 
 template <int COUNT, int APART>
@@ -78,10 +87,10 @@ kernel(const float* __restrict__ a, const float* __restrict__ b, float* __restri
     }
     a_from += BK;
     b_from += b_next;
-    asm volatile("cp.async.commit_group;" ::: "memory");
+    commit();
   };
 
-  // neighbours lie in one row, lanes two apart in one column: so a 16-byte load takes 2 wavefronts of shared memory, not 4
+  // neighbours lie in one row, lanes two apart in one column: a 16-byte load takes 2 wavefronts of shared memory, not 4
   const int lane_m = lane >> 1 & 1 | (lane >> 3) << 1, lane_n = lane & 1 | (lane >> 1 & 2);
   const int row_in = warp / WARPS_N * WM + lane_m * 4, col_in = warp % WARPS_N * WN + lane_n * 4;
   const float *a_own = tiles + row_in, *b_own = tiles + A_WORDS + col_in;
@@ -89,7 +98,7 @@ kernel(const float* __restrict__ a, const float* __restrict__ b, float* __restri
 
 #pragma unroll
   for (int stage = 0; stage < STAGES - 1; stage++) fetch(stage * BK, stage);
-  asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
+  wait<STAGES - 2>();
   __syncthreads();
   take<TM, 32>(column[0], a_own);
   take<TN, 16>(row[0], b_own);
@@ -99,7 +108,7 @@ kernel(const float* __restrict__ a, const float* __restrict__ b, float* __restri
     for (int step = 0; step < BK; step++) {
       const int now = step % 2, next = (step + 1) % 2, ahead = (step + 1) % BK;
       if (ahead == 0) {
-        asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
+        wait<STAGES - 2>();
         __syncthreads();
         slot = slot + 1 == STAGES ? 0 : slot + 1;
       }
