@@ -56,7 +56,7 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     product_overflow: bool = False  #: a product past float32's range is an infinity by itself
     saturate: bool = False  #: of integer sums: an instruction's result stops at the range's ends instead of wrapping
     nan: str = "fixed"  #: `fixed`: every NaN result is `nan_code`; `ieee`: some NaN, payload not promised
-    nan_code: int = 0  #: code of a NaN result
+    nan_code: int = -1  #: code of a NaN result; left out: all ones behind the sign, as CUDA's
     negative_zero: str = "positive"  #: -0 results: none; as `ieee` says; only what a negative sum was `rounded` to
     sass: tuple[str, ...] = ()  #: opcodes that this unit's instructions show as in machine code
     source: str = ""  #: where the fields come from
@@ -65,6 +65,10 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     def __post_init__(self) -> None:
         """Raise GemmlabError for fields that contradict each other, so that every Unit can be computed."""
+        if self.nan_code == -1 and self.accumulate in ACCUMULATORS:
+            form = formats.get(self.accumulate)
+            ones = (1 << (form.bits - 1)) - 1 if form.kind == "float" else 0
+            msgspec.structs.force_setattr(self, "nan_code", ones)
         check(self)
 
     @property
@@ -140,6 +144,7 @@ def check(unit: Unit) -> None:
          f"{unit.name}: scale_block = {unit.scale_block}", "it divides instruction_k, exact_terms divides it"),
         (unit.scaled and (unit.sum not in ("aligned", "exact") or unit.c == "floor"),
          f"{unit.name}: block scales with sum = {unit.sum}, c = {unit.c}", "an aligned or exact sum, c early or late"),
+        (unit.scaled and unit.product_overflow, f"{unit.name}: product_overflow with block scales", "one of them"),
         (unit.exact_terms < 1 or (unit.exact_terms > 1 and (not unit.scaled or unit.terms % unit.exact_terms)),
          f"{unit.name}: exact_terms = {unit.exact_terms}", "of a scaled unit, and it divides terms"),
         (unit.exact_terms > 1 and unit.order != "ascending",

@@ -4,6 +4,7 @@ import tomllib
 from importlib import resources
 
 import msgspec
+import numpy as np
 import pytest
 
 from gemmlab import formats, numerics
@@ -174,6 +175,7 @@ def test_a_designer_s_own_unit_is_a_file(tmp_path):
         ({"c": "floor", "join_bits": 10**9}, "join_bits = 1000000000"),
         ({"scale_formats": ["int8"], "scale_block": 1}, "scales of int8"),
         ({"scale_formats": ["float8_e8m0fnu"], "scale_block": 1, "c": "floor", "join_bits": 20}, "block scales with"),
+        ({"scale_formats": ["float8_e8m0fnu"], "scale_block": 1, "product_overflow": True}, "product_overflow with"),
         (
             {"scale_formats": ["float8_e8m0fnu"], "scale_block": 2, "terms": 2, "sum": "pairs", "align_bits": 0},
             "block scales with sum = pairs",
@@ -192,3 +194,14 @@ def test_fields_that_contradict_each_other_are_refused(fields, said):
     held = {"name": "x", "a_formats": ["float16"], "b_formats": ["float16"], "align_bits": 20} | fields
     with pytest.raises(ValueError, match=said):
         msgspec.convert(held, Unit)
+
+
+@pytest.mark.parametrize("accumulate", ["float32", "float16", "float64"])
+def test_a_unit_of_ones_own_that_says_nothing_of_nan_gives_nan(accumulate):
+    width = formats.get(accumulate).mantissa_bits
+    unit = numerics.Unit(
+        name="mine", a_formats=("float16",), b_formats=("float16",), accumulate=accumulate, sum="exact", width=width
+    )
+    operands = np.array([[np.inf]], np.float16), np.array([[0.0]], np.float16)
+    assert np.isnan(numerics.dots(unit, *operands))
+    assert np.isnan(numerics.mma(unit, *operands))
