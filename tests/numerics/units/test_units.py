@@ -205,3 +205,19 @@ def test_a_unit_of_ones_own_that_says_nothing_of_nan_gives_nan(accumulate):
     operands = np.array([[np.inf]], np.float16), np.array([[0.0]], np.float16)
     assert np.isnan(numerics.dots(unit, *operands))
     assert np.isnan(numerics.mma(unit, *operands))
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("hopper", "`gemmlab numerics units hopper` lists them"),
+        ("hopper.wgmma.fp8", "the nearest: hopper.wgmma.float8_e4m3fn"),
+        ("volta.mma.bf16", "volta.mma.float16"),
+        ("tpu.mxu", "tpu.mxu.bfloat16"),
+        ("hopper.wgma.float16", "hopper.wgmma.float16"),
+    ],
+)
+def test_a_name_cut_short_or_spelled_as_people_say_it_leads_to_units(name, hint):
+    with pytest.raises(GemmlabError) as caught:
+        numerics.unit(name)
+    assert hint in caught.value.hint

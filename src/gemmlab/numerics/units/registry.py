@@ -14,6 +14,19 @@ from gemmlab.numerics.unit import Unit, from_toml
 from gemmlab.record import GemmlabError, unknown_name
 
 Fields = dict[str, Any]
+#: what people call a format -> its name here
+SHORT = {
+    "fp8": "float8_e4m3fn",
+    "e4m3": "float8_e4m3fn",
+    "e5m2": "float8_e5m2",
+    "fp16": "float16",
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "tf32": "tfloat32",
+    "fp32": "float32",
+    "f32": "float32",
+    "fp64": "float64",
+}
 
 
 def unit(name: Unit | str) -> Unit:
@@ -30,12 +43,26 @@ def unit(name: Unit | str) -> Unit:
             return from_toml(Path(name).read_text(encoding="utf-8"), name)
         except (OSError, UnicodeDecodeError) as error:
             raise GemmlabError(f"cannot read {name}: {error}", "a TOML file with a unit's fields") from None
+    raise no_such(name)
+
+
+def no_such(name: str) -> GemmlabError:
+    """The error for a name that no unit has: what begins so, or sounds so, or how names are made."""
+    spelled = ".".join(SHORT.get(part, part) for part in name.lower().split("."))
+    if spelled in names():
+        return GemmlabError(f"unknown unit `{name}`", f"the nearest: {spelled}")
+    below = [known for known in names() if known.startswith(f"{spelled}.")]
+    if len(below) > 1:
+        return GemmlabError(f"`{name}` is {len(below)} units", f"`gemmlab numerics units {spelled}` lists them")
+    if below or spelled != name.lower():
+        near = unknown_name("unit", below[0] if below else spelled, names())
+        return GemmlabError(f"unknown unit `{name}`", f"the nearest: {below[0]}" if below else near.hint)
     unknown = unknown_name("unit", name, names())
     if unknown.hint.startswith("known"):
         # Nothing is near, and all names would fill the screen.
         hint = "<architecture>.<instruction>.<format>, as hopper.wgmma.float8_e4m3fn; gemmlab numerics units lists all"
-        raise GemmlabError(unknown.text, hint)
-    raise unknown
+        return GemmlabError(unknown.text, hint)
+    return unknown
 
 
 def names() -> tuple[str, ...]:
