@@ -137,3 +137,10 @@ def test_no_texts_of_the_picture_overlap():
     for place, box in enumerate(boxes):
         assert not any(box.overlaps(other) for other in boxes[place + 1 :]), box
         assert 0 <= box.left <= box.right <= 720
+
+
+def test_each_kernel_says_its_idea_once():
+    text = run_table([ran("one", 0.01, idea="three loops"), ran("other", 0.1)])
+    assert "\n    one: three loops\n" in text
+    assert "other:" not in text
+    assert "<1%" in run_table([ran("still", 0.01, 0.001)])

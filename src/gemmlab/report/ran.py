@@ -38,6 +38,8 @@ def run_table(
     rows = rows_of(records)
     lines = heading(records, canvas)
     lines += stacked(rows, canvas) if canvas.narrow else side_by_side(rows, canvas)
+    if told := ideas(records):
+        lines += ["", *(line for text in told for line in canvas.wrap(text, 4, "dim", 2))]
     legend = [LEGEND] * any(not row.fault for row in rows)
     said = [*conclusions(records), *legend, *([TIES] if any("=" in row.place for row in rows) else []), *notes(records)]
     return "\n".join([*lines, "", *(line for text in said for line in canvas.wrap(text, hang=2))])
@@ -80,7 +82,7 @@ def row_of(record: Record, rank: str) -> Row:
     if m is None:
         return Row(rank, ("-",) * len(COLUMNS), "not run")
     own = spread_of(m)
-    spread = f"±{percent((own.high - own.low) / 2 / own.median)}" if m.time_s else "-"
+    spread = f"±{percent((own.high - own.low) / 2 / own.median)}".replace("±<", "<") if m.time_s else "-"
     result = "-" if verdict is None else "right" if verdict.informative else "unproven"
     texts = (
         clean(m.kernel),
@@ -126,6 +128,11 @@ def stacked(rows: Sequence[Row], canvas: Canvas) -> list[str]:
         told = zip(COLUMNS[1:], row.cells[1:], strict=True)
         lines += canvas.wrap(row.fault or ", ".join(f"{name} {text}" for name, text in told), 4, hang=2)
     return lines
+
+
+def ideas(records: Sequence[Record]) -> list[str]:
+    """What each kernel does differently."""
+    return [f"{clean(m.kernel)}: {clean(m.idea)}" for record in records if (m := record.measurement) and m.idea]
 
 
 def conclusions(records: Sequence[Record]) -> list[str]:
