@@ -111,6 +111,67 @@ def test_hypothetical_units_keep_it_too():
         assert (np.abs(found - a @ b) <= reach.error).all(), unit
 
 
+HALF = {"a_formats": ("float16",), "b_formats": ("float16",), "nan_code": 0x7FFFFFFF}
+FLOOR = HALF | {"align_bits": 24, "width": 1, "rounding": "floor", "c": "floor", "join_bits": 30, "terms": 2}
+PAIRS = HALF | {"accumulate": "float64", "sum": "pairs", "terms": 32, "width": 52, "rounding": "rna"}
+WIDE = HALF | {"accumulate": "float64", "align_bits": 30, "width": 52, "terms": 4, "product_overflow": True}
+
+
+@pytest.mark.parametrize(
+    ("fields", "a"),
+    [
+        pytest.param(HALF | {"align_bits": 5, "terms": 5, "instruction_k": 10, "cut": "floor"}, [6.785, 6.754],
+                     id="the running sum is cut again where an instruction is filled up"),
+        pytest.param(FLOOR | {"instruction_k": 8}, [3.0, 3.0, -5.0, 7.0, 1.5, -2.5], id="each group joins C"),
+        pytest.param(HALF | {"align_bits": 1, "accumulate": "float16", "width": 10, "terms": 4, "instruction_k": 16,
+                             "c": "late", "cut": "floor", "nan_code": 0x7FFF}, [-0.0029, 0.0012],
+                     id="a subnormal sum counts as the smallest normal number"),
+        pytest.param(HALF | {"sum": "exact", "terms": 4, "instruction_k": 8, "subnormal_inputs": False,
+                             "accumulate": "float16", "width": 10, "nan_code": 0x7FFF}, [0.003],
+                     id="a subnormal sum is read as zero"),
+        pytest.param({"a_formats": ("float64",), "b_formats": ("float64",), "accumulate": "float64", "width": 52,
+                      "sum": "exact", "rounding": "rne", "nan_code": 0x7FF8 << 48}, [1.7e-162, 2.2e-162],
+                     id="products below float64's range"),
+    ],
+)  # fmt: skip
+def test_corners(fields, a):
+    unit = numerics.Unit(name="x", **fields)
+    name = unit.a_formats[0]
+    row = formats.round_array(np.array([a]), name)
+    for column in (row.T, -row.T, row[:, ::-1].T):
+        left, right = operand(row, name), operand(column, name)
+        reach = bound(unit, Schedule(), side(unit, left, None, "A", False), side(unit, right, None, "B", True))
+        found = numerics.gemm(row, column, unit=unit)
+        exact = sum(Fraction(float(x)) * Fraction(float(y)) for x, y in zip(row[0], column[:, 0], strict=True))
+        assert abs(Fraction(float(found[0, 0])) - exact) <= Fraction(reach.error[0, 0])
+
+
+def test_roundings_below_the_last_place_of_one_are_counted():
+    """Six roundings of a product on its way through pairs of 32: 1 + 2^-53 is 1 in float64."""
+    unit = numerics.Unit(name="x", **PAIRS)
+    ones = np.ones((1, 32))
+    both = side(unit, operand(ones, "float16"), None, "A", False)
+    assert bound(unit, Schedule(), both, both).error[0, 0] >= 32 * 6 * 2.0**-53
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_what_overflows_has_no_bound():
+    unit = numerics.Unit(name="x", **WIDE | {"a_formats": ("bfloat16",), "b_formats": ("bfloat16",)})
+    row = np.array([[2.0**70, 1.0]])
+    ones = np.full((1, 256), -128.0)
+    for chosen, a, b, split_k in (
+        (unit, row, row.T, 1),
+        (numerics.unit("cpu.fma.float64"), np.array([[1e200]]), np.array([[1e200]]), 2),
+        (numerics.unit("amx.tdp.int8"), np.repeat(ones, 600, axis=1), np.repeat(ones, 600, axis=1).T, 2),
+    ):
+        left, right = operand(a, chosen.a_formats[0]), operand(b, chosen.b_formats[0])
+        reach = bound(
+            chosen, Schedule(split_k=split_k), side(chosen, left, None, "A", False),
+            side(chosen, right, None, "B", True),
+        )  # fmt: skip
+        assert reach.error[0, 0] == np.inf
+
+
 def test_operands_that_are_not_finite_are_named():
     a = np.array([[1.0, np.inf]], np.float16)
     with pytest.raises(GemmlabError, match=r"A\[0, 1\] is inf"):

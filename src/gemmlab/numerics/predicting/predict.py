@@ -74,9 +74,10 @@ def sides(
 
 def from_sides(unit: Unit, schedule: Schedule, a: Side, b: Side) -> Predicted:
     """The prediction for operands already read."""
-    exact = a.given @ b.given.T
-    norm = float(np.linalg.norm(exact))
-    reach = bound(unit, schedule, a, b)
+    with np.errstate(over="ignore", invalid="ignore"):  # what leaves float64's range has no bound, and no relative one
+        exact = a.given @ b.given.T
+        norm = float(np.linalg.norm(exact))
+        reach = bound(unit, schedule, a, b)
     drawn = sample(a, b) if exact.size else None
     figures: dict[str, Any] = {"relative_error": 0.0, "relative_bias": 0.0, "stuck_from_k": None}
     if drawn is not None and drawn.products.shape[1]:
