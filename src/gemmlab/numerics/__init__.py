@@ -38,6 +38,11 @@ def __getattr__(name: str) -> Any:
     return getattr(module, {"unit_names": "names"}.get(name, name))
 
 
+def __dir__() -> list[str]:
+    """The public names, loaded or not."""
+    return sorted(PUBLIC)
+
+
 class Package(ModuleType):
     """The package, whose public functions keep their names beside modules of the same name."""
 
