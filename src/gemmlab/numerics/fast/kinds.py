@@ -27,8 +27,6 @@ def rules_of(unit: Unit, a_format: str, b_format: str, scale_format: str) -> ste
     """A unit's fields for the stepwise walk; None where its numbers are too wide for that."""
     if unit.sum == "integer" or (unit.read_as and unit.accumulate in (*unit.a_formats, *unit.b_formats)):
         return None
-    if unit.product_overflow and unit.scaled and unit.exact_terms == 1:
-        return None  # a product overflows before it is scaled, and here elements are scaled before they meet
     inner = "" if unit.exact_terms > 1 else scale_format
     fraction, product = product_of(unit, a_format, b_format, inner)
     bound = product
