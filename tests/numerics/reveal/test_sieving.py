@@ -32,8 +32,10 @@ def neighbours(unit):
     """The unit with one field changed at a time, to what is valid."""
     changes = {
         "align_bits": (unit.align_bits - 1, unit.align_bits + 2), "cut": ("rne", "floor", "rna"),
-        "width": (unit.width - 1, unit.width - 4), "rounding": ("rne", "rz", "floor", "rna"),
-        "c_rounding": ("rz", "floor"), "join_bits": (unit.join_bits + 1,), "negative_zero": ("positive", "ieee", "rounded"),
+        "width": (unit.width - 1, unit.width - 4),
+        "rounding": ("rne", "rz", "floor", "rna"),
+        "c_rounding": ("rz", "floor"), "join_bits": (unit.join_bits + 1,),
+        "negative_zero": ("positive", "ieee", "rounded"),
         "zero_sign": (not unit.zero_sign,), "product_overflow": (not unit.product_overflow,),
         "subnormal_outputs": (not unit.subnormal_outputs,), "subnormal_inputs": (not unit.subnormal_inputs,),
         "zero_exponent": (None, -20, -133), "terms": (1, 2), "nan": ("ieee",),

@@ -107,7 +107,7 @@ def length_of(unit: Unit, backend: Backend, turn: int) -> int:
 class Confirmation(NamedTuple):
     """What came of comparing a unit with its backend."""
 
-    count: int  #: vectors
+    vectors: int
     mismatches: int
     first: Difference | None
     wrong: Sieve | None  #: some of the vectors that differ, with the backend's answers

@@ -96,7 +96,7 @@ class Inference:
         ends = any(each.probe == "instruction" for each in self.evidence)
         return Revealed(
             units[0], *self.names, tuple(self.evidence), alternatives.ambiguous(self.numbers, backend.hidden, ends),
-            nested(units[0]), *told[:3], backend.asked, backend.calls, backend.hidden,
+            nested(units[0]), told.vectors, told.mismatches, told.first, backend.asked, backend.calls, backend.hidden,
         )  # fmt: skip
 
     def settled(self, families: list[Family], confirm: int) -> tuple[list[Unit], list[Unit], Confirmation]:
@@ -129,14 +129,17 @@ class Inference:
         if not left:
             return [] if failed else families[0].ruled(0)[:1], []
         # What is left open about sums and what about rules are looked at one after the other: together they are many.
-        rules = next(each.rules for each in families if structure_of(each.units[0]) == structure_of(left[0])
-                     and each.units[0].sum == left[0].sum)  # fmt: skip
-        named = held(failed, [replaced(left[0], **each) for each in rules])
-        others = eliminated(self.backend, self.numbers, [left[0], *(unit for unit in named if unit != left[0])],
-                            self.seed + 7)  # fmt: skip
-        if others and others[0] != left[0]:
-            chosen = {name: getattr(others[0], name) for name in rules[0]}
-            left = [others[0], *(replaced(unit, **chosen) for unit in left[1:])]
+        others: list[Unit] = []
+        for place, unit in enumerate(left[:TRIED]):
+            rules = next(each.rules for each in families if structure_of(each.units[0]) == structure_of(unit)
+                         and each.units[0].sum == unit.sum)  # fmt: skip
+            named = held(failed, [replaced(unit, **each) for each in rules])
+            others = eliminated(self.backend, self.numbers, [unit, *(each for each in named if each != unit)],
+                                self.seed + 7)  # fmt: skip
+            if others:
+                chosen = {name: getattr(others[0], name) for name in rules[0]}
+                left = [others[0], *(replaced(each, **chosen) for each in left[place + 1 :])]
+                break
         if not nan_seen(self.evidence):
             others = [*others, replaced(left[0], nan_code=left[0].nan_code - 1)]
         return left, others

@@ -229,12 +229,12 @@ def converted(numbers: Numbers, structure: Structure, k: int, hidden: bool) -> l
     made = []
     for at, (own, other) in enumerate(((forms[0], forms[1]), (forms[1], forms[0]))):
         low, high = span(own.name), span(other.name).high
-        pair = (code(math.ldexp(1.0, low.low), own.name), code(math.ldexp(1.0, high), other.name))
-        large = pair if at == 0 else pair[::-1]
+        small_code, high_code = code(math.ldexp(1.0, low.low), own.name), code(math.ldexp(1.0, high), other.name)
         top = low.low + high
         minus = normal.product(-1.0, top) or held.product(-1.0, top, deep=True)
-        if low.low == low.normal or minus is None or None in large:
+        if low.low == low.normal or minus is None or small_code is None or high_code is None:
             continue
+        large = (small_code, high_code) if at == 0 else (high_code, small_code)
         for n in range(1, 48):
             small = normal.product(1.0, top - n) or held.product(1.0, top - n, deep=True)
             c = None if hidden else numbers.addend(1.0, top - n)

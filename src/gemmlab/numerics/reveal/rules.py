@@ -48,7 +48,7 @@ def ruled(backend: Backend, numbers: Numbers, units: list[Unit], evidence: list[
     # Zeros of one sign show where they fill whole instructions of the unit, whichever of the candidates that is.
     lengths = {max(2, unit.k) for unit in units}
     common = math.lcm(*lengths) if math.lcm(*lengths) <= LONGEST else max(lengths)
-    k = backend.k or (math.lcm(common, FILLED) if math.lcm(common, FILLED) <= LONGEST else common)
+    k: int = backend.k or (math.lcm(common, FILLED) if math.lcm(common, FILLED) <= LONGEST else common)
     names = (backend.a_format, backend.b_format)
     asked = [*probes.subnormals(numbers, backend.hidden), *probes.specials(numbers, k, backend.hidden)]
     small = [p.row for p in probes.tiny(numbers, backend.hidden)]
@@ -97,7 +97,7 @@ def ending(backend: Backend, numbers: Numbers, k: int) -> int | None:
         return None
     for length in (k, *range(1, k)):
         row = dict(probes.specials(numbers, length, False)).get("negative zeros everywhere")
-        if row is None or backend.pairs(backend.rows([row], length))[0] != row.c:
+        if row is None or int(backend.pairs(backend.rows([row], length))[0]) != row.c:
             if length == k:
                 return None
         elif length != k:

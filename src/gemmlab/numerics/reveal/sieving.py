@@ -154,7 +154,7 @@ class Sieve:
     def passing(self, grid: Grid, most: int | None = None) -> npt.NDArray[np.bool_]:
         """Of each candidate, whether it answers everything as was seen."""
         order = self.order[:most]
-        return self.right(grid, order, False) == len(order)
+        return np.asarray(self.right(grid, order, False) == len(order))
 
     def nearest(self, grids: list[Grid]) -> Unit:
         """The unit that gives most answers."""
@@ -182,8 +182,8 @@ class Sieve:
 
     def plainly(self, unit: Unit, order: Table) -> int:
         """How many answers a unit gives whose numbers are too wide for compiled steps."""
-        rows = (codes[order] for codes in self.rows)
-        return int(same(unit, rows_computed(unit, *rows, self.names), self.seen[order]).sum())
+        a, b, c = (codes[order] for codes in self.rows)
+        return int(same(unit, rows_computed(unit, a, b, c, self.names), self.seen[order]).sum())
 
     def agrees(self, unit: Unit, at: int) -> bool:
         """Whether the unit gives one answer."""

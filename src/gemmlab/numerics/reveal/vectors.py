@@ -11,7 +11,22 @@ from gemmlab.numerics.operands import Codes
 from gemmlab.numerics.reveal.numbers import Numbers, span
 from gemmlab.numerics.reveal.structure import Structure, layout
 
-KINDS = ("dense", "wide", "cancel", "cancel", "ties", "ties", "carry", "raw", "low", "high", "special")
+KINDS = (
+    "dense",
+    "wide",
+    "cancel",
+    "cancel",
+    "ties",
+    "ties",
+    "carry",
+    "heavy",
+    "heavy",
+    "under",
+    "raw",
+    "low",
+    "high",
+    "special",
+)
 
 Floats = npt.NDArray[np.float64]
 
@@ -143,6 +158,36 @@ class Vectors:
         a *= rng.choice([-1.0, 1.0], (m, 1)) * (rng.random((m, length)) < rng.choice([0.5, 1.0]))
         c = np.ldexp(self.significands(m, n), rng.integers(0, big_a + big_b + 6, (m, n)))
         return self.coded(a, b, c * (rng.random((m, n)) < 0.5))
+
+    def heavy(self, length: int, m: int, n: int) -> tuple[Codes, Codes, Codes]:
+        """Terms of one sign that carry, and a few at the last bits kept: a sum has more bits than its terms keep."""
+        rng, (low_a, low_b) = self.rng, self.numbers.lows()
+        a_span, b_span = span(self.numbers.a_format), span(self.numbers.b_format)
+        big_a, big_b = min(a_span.high - 1, WIDTH // 2), min(b_span.high - 1, WIDTH // 2)
+        below = rng.choice(self.bits, length) + rng.integers(-3, 4, length)
+        down_a = np.clip(below - rng.integers(0, 4, length), 0, big_a - low_a)
+        down_b = np.clip(below - down_a, 0, big_b - low_b)
+        few = rng.random(length) < rng.choice([0.05, 0.2, 0.5])
+        a = np.ldexp(1 + rng.random((m, length)), big_a - down_a * few) * rng.choice([-1.0, 1.0], (m, 1))
+        b = np.ldexp(1 + rng.random((length, n)), (big_b - down_b * few)[:, None])
+        # Small terms of either sign, so that a cut and a rounding by direction both show.
+        a *= np.where(few, rng.choice([-1.0, 1.0], (m, length)), 1.0) * (rng.random((m, length)) < 0.9)
+        if rng.random() < 0.3:
+            b = np.exp2(np.floor(np.log2(b)))
+        c = np.ldexp(self.significands(m, n), big_a + big_b - rng.choice(self.bits, (m, n)))
+        return self.coded(a, b, c * (rng.random((m, n)) < 0.4))
+
+    def under(self, length: int, m: int, n: int) -> tuple[Codes, Codes, Codes]:
+        """Sums about the accumulator's smallest normal value and below, where fewer bits stay than anywhere else."""
+        rng, own = self.rng, span(self.numbers.accumulate)
+        a_span, b_span = span(self.numbers.a_format), span(self.numbers.b_format)
+        aim = own.normal + 2 - rng.integers(0, own.normal - own.low + 8, m)
+        at_b = min(max(int(np.median(aim)) // 2, b_span.normal + 4), b_span.high)
+        at_a = np.clip(aim - at_b, a_span.normal, a_span.high)[:, None]
+        a = np.ldexp(self.significands(m, length), at_a - rng.integers(0, 4, (m, length)))
+        b = np.ldexp(self.significands(length, n), at_b - rng.integers(0, 4, (length, n)))
+        c = np.ldexp(self.significands(m, n), aim[:, None] + rng.integers(-3, 4, (m, n))) * (rng.random((m, n)) < 0.4)
+        return self.coded(a * (rng.random((m, length)) < rng.choice([0.1, 0.5, 1.0])), b, c)
 
     def raw(self, length: int, m: int, n: int) -> tuple[Codes, Codes, Codes]:
         """Any finite codes."""
