@@ -78,8 +78,9 @@ def tile_packer(pairs_first: bool) -> Any:
     (out, source, across, along, lines, k): `across` elements between two lines, `along` between two of k.
     """
     from_along, from_across = tile_function(copied_along, pairs_first), tile_function(woven, not pairs_first)
+    words = types.Array(types.uint16, 1, "C")
 
-    @njit(nogil=True)
+    @njit(types.void(words, words, *[types.int64] * 4), nogil=True)
     def pack(out, source, across, along, lines, k):
         steps = (k + 31) // 32
         halves = (lines + 31) // 32 * 2
