@@ -1,12 +1,14 @@
 """Several processes and one file: writers wait for each other, readers for nobody, and nothing is lost or doubled."""
 
 import multiprocessing
+import sqlite3
 import sys
 
 import pytest
 
 from gemmlab.store import open_store
-from gemmlab.store.schema import transaction
+from gemmlab.store.place import write_ahead
+from gemmlab.store.schema import VERSION, migrate, transaction, version_of
 from gemmlab.store.store import INSERT, line_of
 from store.made import item, timed
 
@@ -69,3 +71,20 @@ def test_a_reader_sees_what_was_kept_while_another_writes(tmp_path):
                 writer.connection.execute(INSERT, line_of(run, each, timed(each)))
                 assert len(list(reader.records())) == index
             assert len(list(reader.records())) == index + 1
+
+
+def test_a_file_whose_tables_are_made_while_it_is_looked_at_is_not_another_programs(tmp_path):
+    path = tmp_path / "runs.sqlite"
+    looking, making = (sqlite3.connect(path, isolation_level=None) for _ in range(2))
+    write_ahead(making)
+    made = []
+
+    def meanwhile(statement):
+        if "sqlite_master" in statement and not made:
+            migrate(making, str(path))
+            made.append(statement)
+
+    looking.set_trace_callback(meanwhile)
+    assert version_of(looking, str(path)) == 0
+    assert made
+    assert version_of(looking, str(path)) == VERSION

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from gemmlab.record import GemmlabError
 
@@ -45,9 +45,12 @@ VERSION = len(STEPS)
 
 def version_of(connection: sqlite3.Connection, path: str) -> int:
     """The file's version, 0 for one without tables; raises GemmlabError for another program's file, or a newer one."""
-    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    owner = int(connection.execute("PRAGMA application_id").fetchone()[0])
-    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    with nullcontext() if connection.in_transaction else transaction(connection, "DEFERRED"):
+        # In one transaction, since another process may be making the file's tables meanwhile.
+        version, owner, tables = (
+            int(connection.execute(query).fetchone()[0])
+            for query in ("PRAGMA user_version", "PRAGMA application_id", "SELECT count(*) FROM sqlite_master")
+        )
     if owner != APPLICATION and (tables or version or owner):
         raise GemmlabError(
             f"{path} is a database of another program", "--store FILE with a file of gemmlab's, or none yet"
@@ -73,9 +76,9 @@ def migrate(connection: sqlite3.Connection, path: str) -> None:
 
 
 @contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All of what is written within, or nothing; whoever else would write waits."""
-    connection.execute("BEGIN IMMEDIATE")
+def transaction(connection: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iterator[None]:
+    """All of what is written within, or nothing; whoever else would write waits. DEFERRED for reading alone."""
+    connection.execute(f"BEGIN {kind}")
     try:
         yield
         connection.execute("COMMIT")
