@@ -12,6 +12,8 @@ from gemmlab.numerics.plain import output
 from gemmlab.numerics.reference import dot
 from gemmlab.numerics.trace import trace_dot, trace_output
 from gemmlab.numerics.units import unit, units
+from gemmlab.record import NumericsSection, Record
+from gemmlab.report import terminal
 
 PLAIN = [name for name, each in units().items() if not each.scaled]
 SCALED = [name for name, each in units().items() if each.scaled]
@@ -113,6 +115,31 @@ def test_schedules(name, told):
     assert ("D" in kinds) == ("d_format" in more)
 
 
+def test_shares_of_integers_are_added_to_the_bit():
+    """Two sums of 128 * 128 * 65536 = 2^30, each exact, wrap around int32 when they are added twice."""
+    chosen = unit("turing.mma.int8")
+    codes = [0x80] * (1 << 18)
+    trace = trace_output(chosen, Schedule(split_k=4), codes, codes, 0, "int8", "int8", d_format="int32")
+    assert [(step.rounding, step.result, step.lost) for step in trace.steps if step.kind == "split-k"] == [
+        ("exact, modulo 2^32", "-2147483648", "4294967296"),
+        ("exact, modulo 2^32", "-1073741824", "0"),
+        ("exact, modulo 2^32", "0", "0"),
+    ]
+    assert (trace.result, trace.steps[-1].code) == ("0", trace.code)
+    scaled = trace_output(chosen, Schedule(), codes[:4], codes[:4], 0, "int8", "int8", alpha=0.5, d_format="float16")
+    assert [step.kind for step in scaled.steps] == ["fused sum", "alpha and beta", "D"]
+    assert scaled.steps[-1].result == "32768"
+
+
+def test_float64_over_all_of_its_range_can_be_told():
+    chosen = unit("hopper.mma.float64")
+    codes = formats.encode_array([1e300, 1e-300, -3e250, 5e-324], "float64").tolist()
+    trace = trace_dot(chosen, codes, codes[::-1], formats.encode(-1e-290, "float64"), "float64", "float64")
+    section = NumericsSection(unit=chosen.name, kind="emulated", backend="emulated", width_bits=64, trace=trace)
+    for width in (40, 100):
+        assert "Step by step" in terminal(Record(numerics=section), width=width)
+
+
 def test_the_input_of_deepgemm_37_shows_nothing():
     chosen = unit("hopper.wgmma.float8_e4m3fn")
     a, b = (formats.encode_array(x, "float8_e4m3fn").tolist() for x in ([448.0, 7.5], [1.0, 1.0]))
@@ -131,8 +158,12 @@ def test_c_alone_loses_its_low_ten_bits():
 def test_special_values_name_their_rule():
     chosen = unit("hopper.mma.float16")
     inf, zero, one = (formats.encode(x, "float16") for x in (float("inf"), 0.0, 1.0))
-    for a, b, rule, exact in (([inf], [zero], "nan", ""), ([inf, one], [one, one], "inf", "")):
-        trace = trace_dot(chosen, a, b, 0, "float16", "float16")
+    for asked, a, b, rule, exact in (
+        (chosen, [inf], [zero], "nan", ""),
+        (chosen, [inf, one], [one, one], "inf", ""),
+        (unit("cdna3.mfma.float16"), [inf, one], [one, one], "inf", ""),
+    ):
+        trace = trace_dot(asked, a, b, 0, "float16", "float16")
         assert [step.rule for step in trace.steps] == [rule]
         assert (trace.exact, trace.error) == (exact, "")
         assert trace.steps[0].terms[0].a == "inf"

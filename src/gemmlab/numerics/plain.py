@@ -58,7 +58,12 @@ def output(
         shares.append(total or 0)
     held = wide if schedule.promote else unit.accumulate
     if unit.accumulate == "int32":
-        return integer_epilogue(sum(shares) % (1 << 32), alpha, beta, c, c_format, d_format)
+        whole = shares[0]
+        for part in shares[1:]:
+            both, whole = whole, (whole + part) % (1 << 32)
+            if watch is not None:
+                watch(addition("split-k", (both, part), formats.get("int32"), whole))
+        return integer_epilogue(whole, alpha, beta, c, c_format, d_format, watch)
     summed = shares[0]
     if schedule.split_k > 1:
         parts = [convert(convert(share, held, schedule.reduce), schedule.reduce, wide) for share in shares]
@@ -100,14 +105,16 @@ def epilogue(
     return result
 
 
-def integer_epilogue(total: int, alpha: float, beta: float, c: int, c_format: str, d_format: str) -> int:
+def integer_epilogue(
+    total: int, alpha: float, beta: float, c: int, c_format: str, d_format: str, watch: Watch | None = None
+) -> int:
     """The same for an int32 sum: integers stay integers, anything else goes through float32."""
     if formats.get(d_format).kind == "int":
         whole = read(total, formats.get("int32")).signed
         whole += read(c, formats.get(c_format)).signed if beta else 0
         return formats.encode(whole, d_format)
     wide = formats.encode(read(total, formats.get("int32")).signed, "float32")
-    return epilogue(wide, "float32", alpha, beta, c, c_format, d_format)
+    return epilogue(wide, "float32", alpha, beta, c, c_format, d_format, watch)
 
 
 def fused(factor: float, x: int, y: int, name: str) -> int:

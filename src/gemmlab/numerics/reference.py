@@ -292,6 +292,9 @@ class Step:
         chosen = [pairs[k] for ks in joined for k in ks]
         special = self.special(chosen, chosen, addend)
         if special is not None:
+            if self.watch is not None:
+                ks = [start + k for ks in joined for k in ks]
+                self.watch(Sum(ks, [], 0, [], 0, 0, special, read(special, self.form).kind))
             return special
         largest, total = NOTHING, 0
         for ks in joined:

@@ -163,7 +163,7 @@ def step(told: Sum, row: Row, schedule: Schedule) -> TraceStep:
     if unit.sum == "pairs" and not told.what and not told.special:
         told = told._replace(result=None)  # its additions follow, each a step of its own
     wide = "float64" if unit.accumulate == "float64" else "float32"
-    name = wide if told.what in WIDE else unit.accumulate
+    name = wide if told.what in WIDE and not whole(unit, told.what) else unit.accumulate
     aligned = bool(told.kept) and not told.special
     terms = summands(told, row, aligned)
     total = Fraction(told.total) * Fraction(2) ** told.scale
@@ -251,8 +251,9 @@ def rounding(unit: Unit, told: Sum, schedule: Schedule) -> str:
         return ""
     if told.result is None:
         return f"each product {unit.rounding}, then added two by two" if unit.sum == "pairs" else "goes on as it is"
-    if unit.sum == "integer" and told.what == "":
-        return "exact, modulo 2^32"
+    if whole(unit, told.what):
+        stops = unit.saturate and not told.what
+        return "exact, stopped at the ends of int32" if stops else "exact, modulo 2^32"
     if told.what in WIDE:
         name = {"split-k": schedule.reduce_sum, "share": schedule.reduce}.get(told.what, "")
         return f"rne to {name}" if name else "rne"
@@ -263,10 +264,15 @@ def rounding(unit: Unit, told: Sum, schedule: Schedule) -> str:
 
 def width(unit: Unit, told: Sum, schedule: Schedule, name: str) -> int:
     """Fraction bits that a step's rounding keeps."""
-    if told.what not in WIDE:
+    if told.what not in WIDE or whole(unit, told.what):
         return unit.width
     kept = {"split-k": schedule.reduce_sum, "share": schedule.reduce}.get(told.what, name)
     return formats.get(kept).mantissa_bits
+
+
+def whole(unit: Unit, what: str) -> bool:
+    """Whether a step adds integers: a unit's own sums, and those of the shares of split-k."""
+    return unit.sum == "integer" and what in ("", "split-k")
 
 
 def value(term: TraceTerm) -> Fraction:
@@ -320,6 +326,8 @@ def text_of(code: int, name: str) -> str:
     if number.zero:
         return f"{sign}0"
     significand, scale = exact(number)
+    if formats.get(name).kind == "int":
+        return str(significand)
     digits = 17 if name == "float64" else 9
     return text(Fraction(significand) * Fraction(2) ** scale, digits)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from gemmlab.record import TraceSection, TraceStep, TraceTerm
@@ -154,7 +155,7 @@ def told(trace: TraceSection, index: int, canvas: Canvas) -> list[str]:
 
 def term_line(term: TraceTerm, step: TraceStep, canvas: Canvas, wide: bool) -> list[str]:
     """One term: operands, product, exponent, what is kept and what is lost."""
-    kept = "-" if term.kept is None else short(term.kept * 2.0**step.unit_exponent if term.kept else 0.0, 7)
+    kept = "-" if term.kept is None else short(scaled(term.kept, step.unit_exponent), 7)
     lost = "." if term.lost == "0" else short(number(term.lost), 4)
     power = "-" if term.exponent is None else str(term.exponent)
     value, a, b = (clean(shortened(text)) for text in (term.value, term.a, term.b))
@@ -164,6 +165,16 @@ def term_line(term: TraceTerm, step: TraceStep, canvas: Canvas, wide: bool) -> l
         return [canvas.fit(row)]
     product = f"{a} x {b} = " if a else ""
     return canvas.wrap(f"{clean(term.where)}: {product}{value}, 2^{power}, kept {kept}, lost {lost}", 2, hang=2)
+
+
+def scaled(kept: int, exponent: int) -> float:
+    """Kept * 2**exponent as a float, infinite past its range; `kept` may have thousands of bits."""
+    below = max(abs(kept).bit_length() - 64, 0)
+    try:
+        size = math.ldexp(abs(kept) >> below, exponent + below)
+    except OverflowError:
+        size = math.inf
+    return -size if kept < 0 else size
 
 
 def shortened(text: str) -> str:
