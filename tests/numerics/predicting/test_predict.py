@@ -71,6 +71,21 @@ def test_all_ones_stick_at_16384():
     assert numerics.predict(a, b, unit=HOPPER, schedule=Schedule(promote=128)).stuck_from_k is None
 
 
+@pytest.mark.parametrize("cut", ["rz", "rne", "rna", "floor"])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_no_product_changes_a_sum_that_is_stuck(cut, sign):
+    unit = numerics.Unit(
+        name="x", a_formats=("float16",), b_formats=("float16",), terms=4, align_bits=13, width=13, cut=cut,
+        nan_code=0x7FFFFFFF,
+    )  # fmt: skip
+    a = sign * np.array([[0.3, 0.9, 1.0, 1e-3]], np.float16)
+    b = np.array([[0.7, 0.6, 1.0, 1e-3]], np.float16).T
+    stuck = numerics.predict(a, b, unit=unit).stuck_value
+    assert (stuck is None) == (cut == "floor" and sign < 0)
+    for running in () if stuck is None else (stuck, -stuck, 1.5 * stuck):
+        assert numerics.mma(unit, a, b, np.array([[running]], np.float32))[0, 0] == running
+
+
 def test_growth_of_the_bias_with_k_as_published_for_uniform_operands():
     told = []
     for k in (1024, 4096, 16384):

@@ -90,8 +90,8 @@ def instruction(unit: Unit, a: Side, b: Side, walk: list[list[int]], c: Reach) -
         for ks in walk:
             c = fused(unit, a, b, ks, c)
         return c
-    least = formats.get(unit.accumulate).min_exponent
-    least = 2.0 ** (least - (unit.width if unit.subnormal_inputs and unit.subnormal_outputs else 0))
+    kept = formats.get(unit.accumulate).min_exponent
+    least = 2.0 ** (kept - (unit.width if unit.subnormal_inputs and unit.subnormal_outputs else 0))
     half = len(walk) // 2
     lanes = [walk[:half], walk[half:]] if unit.order == "parity" else [walk]
     total = zero
@@ -152,7 +152,7 @@ def top(unit: Unit, a: Side, b: Side, ks: list[int]) -> Floats:
     left, right = (side.exponents[:, ks].max(axis=1, initial=NOTHING) for side in (a, b))
     exponents = np.add.outer(left, right)
     least = NOTHING if unit.zero_exponent is None else unit.zero_exponent
-    return np.exp2(np.maximum(exponents, max(least, -1000)))
+    return np.asarray(np.exp2(np.maximum(exponents, max(least, -1000))))
 
 
 def added(x: Reach, y: Reach, relative: float, least: float) -> Reach:

@@ -117,8 +117,8 @@ def stuck_value(unit: Unit, a: Side, b: Side) -> float | None:
     if unit.sum != "aligned" or unit.c != "early" or not a.values.size or not b.values.size:
         return None
     most = float(np.abs(a.values).max()) * float(np.abs(b.values).max())
-    if most == 0:
-        return None
+    if most == 0 or (unit.cut == "floor" and min(a.values.min(), b.values.min()) < 0):
+        return None  # the least negative product takes a whole last place with it where cuts go down
     place = unit.align_bits if unit.cut in ("rz", "floor") else unit.align_bits + 1
     value = 2.0 ** (np.floor(np.log2(most)) + 1 + place)
     return float(value) if value <= largest(unit.accumulate) else None
