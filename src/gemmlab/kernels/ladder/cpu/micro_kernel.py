@@ -59,8 +59,8 @@ class Emitter:
         return self.b.shuffle_vector(first, empty, ir.Constant(ir.VectorType(I32, self.lanes), [0] * self.lanes))
 
     def multiply_add(self, x: Any, y: Any, z: Any) -> Any:
-        """X * y + z, rounded once."""
-        name = f"llvm.fma.v{self.lanes}f{8 * self.itemsize}"
+        """X * y + z: rounded once where the processor has an instruction for it, elsewhere no call of a library."""
+        name = f"llvm.fmuladd.v{self.lanes}f{8 * self.itemsize}"
         kind = ir.FunctionType(self.vector, [self.vector] * 3)
         return self.b.call(cgutils.get_or_insert_function(self.b.module, kind, name), [x, y, z])
 
