@@ -3,12 +3,13 @@
 import multiprocessing
 import sqlite3
 import sys
+import threading
 
 import pytest
 
 from gemmlab.store import open_store
 from gemmlab.store.place import write_ahead
-from gemmlab.store.schema import VERSION, migrate, transaction, version_of
+from gemmlab.store.schema import APPLICATION, VERSION, migrate, transaction, version_of
 from gemmlab.store.store import INSERT, line_of
 from store.made import item, timed
 
@@ -88,3 +89,16 @@ def test_a_file_whose_tables_are_made_while_it_is_looked_at_is_not_another_progr
     assert version_of(looking, str(path)) == 0
     assert made
     assert version_of(looking, str(path)) == VERSION
+
+
+def test_a_file_that_is_not_yet_write_ahead_is_waited_for(tmp_path):
+    """SQLite refuses this change of mode at once while another writes, whatever time-out it was given."""
+    path = tmp_path / "runs.sqlite"
+    holder = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    holder.execute(f"PRAGMA application_id = {APPLICATION}")
+    holder.execute("BEGIN IMMEDIATE")
+    released = threading.Timer(0.3, lambda: holder.execute("COMMIT"))
+    released.start()
+    with open_store(path) as store:
+        assert store.runs() == []
+    released.join()
