@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gemmlab import formats
@@ -67,6 +67,7 @@ def test_rounding_is_that_of_pack(value, scale, mode, subnormals, kept):
     st.lists(st.tuples(st.integers(-(2**61), 2**61), st.integers(-1200, 1200)), min_size=1, max_size=6),
     st.sampled_from(MODES), st.sampled_from([("float32", 23), ("float64", 52)]),
 )  # fmt: skip
+@example([(255 - 2**61, 964)], "floor", ("float64", 52))  # past the range, and a carry on top of it
 def test_sums_of_any_width_are_rounded_once(terms, mode, kept):
     form = formats.get(kept[0])
     to = floats.target(form, kept[1], True, True, 0, 0)

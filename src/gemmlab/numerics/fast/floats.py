@@ -107,7 +107,9 @@ def rounded(mantissa: int, exponent: int, negative: int, mode: int, signed: int,
     # Past the range the exponent stops where the code is that of an infinity already.
     stored = min(top - to.min_exponent, (to.infinity >> to.mantissa_bits) - 1)
     code = (stored << to.mantissa_bits) + (whole << (to.mantissa_bits - to.width))
-    code = min(code, to.infinity)
+    # A carry on top of that would leave 63 bits, so float64 is not asked for its minimum.
+    past = stored == (to.infinity >> to.mantissa_bits) - 1 and mantissa != 0
+    code = to.infinity if past else min(code, to.infinity)
     if mantissa == 0 or (whole >> to.width == 0 and to.subnormal_outputs == 0):
         code = 0
     return code | (to.sign if negative != 0 and (code != 0 or signed != 0) else 0)
