@@ -41,6 +41,19 @@ def test_tile_edges_one_off_in_every_direction():
         assert np.abs(product_of(a, b) - exact).max() <= k * 2.0**-24 * (np.abs(a) @ np.abs(b)).max()
 
 
+@pytest.mark.parametrize(
+    ("kind", "sizes"),
+    [("float32", Tiling(14, 32, 28, 64, 64, 16)), ("float64", Tiling(6, 4, 12, 64, 64, 2))],
+    ids=["AVX-512", "SSE"],
+)
+def test_vectors_that_other_processors_have(kind, sizes):
+    for m, n, k in ((1, 1, 1), (13, 29, 31), (129, 65, 163)):
+        a, b = (each.astype(kind) for each in matrices(m, n, k))
+        exact, size = a.astype(float) @ b, np.abs(a) @ np.abs(b)
+        for left, right in itertools.product((a, np.asfortranarray(a)), (b, np.asfortranarray(b))):
+            assert np.abs(product_of(left, right, sizes) - exact).max() <= k * 2.0**-24 * size.max()
+
+
 def test_small_integers_are_multiplied_exactly():
     drawn = np.random.default_rng(3)
     a, b = (drawn.integers(-9, 10, shape).astype(np.float32) for shape in ((41, 77), (77, 53)))
