@@ -33,6 +33,13 @@ def emulate_flags() -> str:
     return "\n".join(f"### {section.title}\n\n{flag_table(section)}" for section in EMULATE)
 
 
+def run_flags() -> str:
+    """Every flag of `run`, by section."""
+    from gemmlab.cli.run_options import RUN
+
+    return "\n".join(f"### {section.title}\n\n{flag_table(section)}" for section in RUN)
+
+
 def numerics_flags() -> str:
     """Every flag of each part of `numerics`, by section."""
     from gemmlab.cli import numerics_options as options
@@ -243,6 +250,7 @@ def spoken(kind: type) -> Iterator[tuple[str, str]]:
 TABLES: dict[str, Callable[[], str]] = {
     "flags of explain": flags,
     "flags of emulate": emulate_flags,
+    "flags of run": run_flags,
     "flags of chips": chip_flags,
     "flags of numerics": numerics_flags,
     "fields of a unit": unit_fields,

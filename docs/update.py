@@ -22,6 +22,7 @@ import sys
 from pathlib import Path
 
 from emulated import EMULATED
+from ladder import LADDER
 from measured import RESULTS
 from numeric import NUMERIC
 from tables import TABLES
@@ -77,7 +78,7 @@ def made(how: str) -> str:
     if how.startswith("file "):
         name = how.removeprefix("file ")
         return f"```{Path(name).suffix[1:]}\n{(ROOT / name).read_text(encoding='utf-8')}```\n"
-    return (RESULTS | EMULATED | NUMERIC | TABLES)[how]()
+    return (RESULTS | EMULATED | LADDER | NUMERIC | TABLES)[how]()
 
 
 def updated(page: Path) -> str:

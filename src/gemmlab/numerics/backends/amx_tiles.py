@@ -64,7 +64,7 @@ def loop_of(instruction: str) -> Any:
     """The numba function that walks all output tiles with that instruction."""
     chain = chain_of(instruction)
 
-    @njit(nogil=True)  # type: ignore[untyped-decorator]
+    @njit(nogil=True)
     def walk(config: Any, a: Any, b: Any, c: Any, down: int, across: int, steps: int) -> None:
         for i in range(down):
             for j in range(across):

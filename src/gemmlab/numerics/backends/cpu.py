@@ -73,7 +73,7 @@ def chain_of(name: str) -> Any:
 
         return number(number, number, number), generate
 
-    @njit(nogil=True)  # type: ignore[untyped-decorator]
+    @njit(nogil=True)
     def chain(a: Any, b: Any, d: Any) -> None:
         for i in range(d.shape[0]):
             for k in range(a.shape[1]):
