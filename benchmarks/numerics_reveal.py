@@ -111,7 +111,9 @@ def alone(found: Unit, true: Unit, field: str) -> Unit | None:
     try:
         if field not in fields(true) or field in ("sum", "c"):
             return None
-        return msgspec.structs.replace(found, **{field: fields(true)[field]})
+        # Whether a zero has a sign, and whether a -0 stays, are one question where none comes out.
+        both = ("zero_sign", "negative_zero") if field in ("zero_sign", "negative_zero") else (field,)
+        return msgspec.structs.replace(found, **{each: getattr(true, each) for each in both})
     except GemmlabError:
         return None
 

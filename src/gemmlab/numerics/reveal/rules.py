@@ -48,7 +48,8 @@ def ruled(backend: Backend, numbers: Numbers, units: list[Unit], evidence: list[
     # Zeros of one sign show where they fill whole instructions of the unit, whichever of the candidates that is.
     lengths = {max(2, unit.k) for unit in units}
     common = math.lcm(*lengths) if math.lcm(*lengths) <= LONGEST else max(lengths)
-    k: int = backend.k or (math.lcm(common, FILLED) if math.lcm(common, FILLED) <= LONGEST else common)
+    k = backend.k or common
+    full = math.lcm(common, FILLED) if backend.k is None and math.lcm(common, FILLED) <= LONGEST else k
     names = (backend.a_format, backend.b_format)
     asked = [*probes.subnormals(numbers, backend.hidden), *probes.specials(numbers, k, backend.hidden)]
     small = [p.row for p in probes.tiny(numbers, backend.hidden)]
@@ -60,10 +61,14 @@ def ruled(backend: Backend, numbers: Numbers, units: list[Unit], evidence: list[
         shown = f"NaN {code:#x}" if math.isnan(value) else repr(value)
         evidence.append(Evidence("special" if what not in KNOWN else "subnormals", row.words, shown, what))
     edge = len(rows) - len(small)
-    special = Sieve(backend.rows(rows[:edge], k), d[:edge], names)
+    special = [Sieve(backend.rows(rows[:edge], k), d[:edge], names)]
+    if full != k:
+        # One instruction shows what its last addition does, and longer sums what fills one up.
+        longer = backend.rows([row for _, row in probes.specials(numbers, full, backend.hidden)], full)
+        special.append(Sieve(longer, backend.pairs(longer), names))
     below = Sieve(backend.rows(small, k), d[edge:], names)
     nan = nan_rule(backend, d)
-    whole_k = ending(backend, numbers, k)
+    whole_k = ending(backend, numbers, full)
     if whole_k:
         evidence.append(Evidence("instruction", "products -0, C = -0", f"-0 from {whole_k} products on",
                                  f"filled with +0 to {whole_k} products an instruction"))  # fmt: skip
@@ -86,7 +91,7 @@ def ruled(backend: Backend, numbers: Numbers, units: list[Unit], evidence: list[
     evidence.append(Evidence("rules", f"{len(rows)} special rows", "no combination of rules gives every answer",
                              "the nearest is kept"))  # fmt: skip
     grids = [Grid.over(replaced(units[0], **nan, subnormal_inputs=inputs), **SWITCHES) for inputs in (True, False)]
-    best = special.nearest(grids)
+    best = special[0].nearest(grids)
     kept = nan | {name: getattr(best, name) for name in (*SWITCHES, "subnormal_inputs")}
     return [Family(units, [kept])]
 
@@ -111,23 +116,30 @@ def ended(unit: Unit, whole: int) -> Unit:
     return replaced(unit, instruction_k=whole) if free else unit
 
 
-def fitting(unit: Unit, special: Sieve, below: Sieve, counts: bool, readings: tuple[str, ...]) -> list[Fields]:
+def fitting(unit: Unit, special: list[Sieve], below: Sieve, counts: bool, readings: tuple[str, ...]) -> list[Fields]:
     """The rules with which a unit gives every answer; with `counts` also those of which a zero counts with an exponent.
 
     Where none need count, a few exponents stand for those that do not show either.
     """
     found = []
     for inputs, reading in product((True, False), readings):
-        grid = special.of(Grid.over(replaced(unit, subnormal_inputs=inputs, read_as=reading), **SWITCHES))
+        grid = passing(special, Grid.over(replaced(unit, subnormal_inputs=inputs, read_as=reading), **SWITCHES))
         without = below.passing(grid)
         for chosen in grid.kept(without | counts).units():
             shows = not below.passes(chosen)
             exponents = range(0, -320, -1) if shows else UNSEEN
-            tried = special.of(below.of(Grid.over(chosen, zero_exponent=exponents)))
+            tried = passing([below, *special], Grid.over(chosen, zero_exponent=exponents))
             found += [] if shows else [chosen]
             found += list(tried.units())
     names = ("subnormal_inputs", "read_as", *SWITCHES, "zero_exponent")
     return [{name: getattr(each, name) for name in names} for each in found]
+
+
+def passing(sieves: list[Sieve], grid: Grid) -> Grid:
+    """The candidates that pass all sieves."""
+    for sieve in sieves:
+        grid = sieve.of(grid)
+    return grid
 
 
 def readings(names: tuple[str, str]) -> tuple[str, ...]:
