@@ -39,7 +39,7 @@ def test_recovers_each_kind_of_registered_unit(name):
     assert row["vectors"] >= 20_000
 
 
-@pytest.mark.parametrize("number", range(200, 212))
+@pytest.mark.parametrize("number", range(200, 208))
 def test_recovers_hypothetical_units(number):
     row = benchmark.compared(*benchmark.drawn(number), 8_000, fresh=5_000)
     assert row["wrong"] == {}
@@ -141,7 +141,7 @@ def test_what_is_no_known_unit_shows_the_first_vector_that_differs():
 
 def test_range_too_small_is_told_with_its_reason():
     deep = msgspec.structs.replace(
-        numerics.unit("hopper.wgmma.float8_e4m3fn"), name="deep", align_bits=36, width=23, c="late", instruction_k=64
+        numerics.unit("hopper.wgmma.float8_e4m3fn"), name="deep", align_bits=48, width=23, c="late", instruction_k=64
     )
     found = numerics.reveal(deep, confirm=8_000)
     assert found.explained

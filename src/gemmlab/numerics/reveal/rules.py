@@ -100,7 +100,8 @@ def ending(backend: Backend, numbers: Numbers, k: int) -> int | None:
     """Products of an instruction, from zeros that fill one up: -0 stays where all are -0. None where it never does."""
     if backend.hidden or backend.k is not None:
         return None
-    for length in (k, *range(1, k)):
+    lengths: list[int] = [k, *range(1, k)]
+    for length in lengths:
         row = dict(probes.specials(numbers, length, False)).get("negative zeros everywhere")
         if row is None or int(backend.pairs(backend.rows([row], length))[0]) != row.c:
             if length == k:
