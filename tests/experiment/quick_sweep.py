@@ -1,4 +1,7 @@
-"""A sweep of quick kernels: `python quick_sweep.py STORE none|threads` says each key once it is kept."""
+"""A sweep of quick kernels: `python quick_sweep.py STORE none|threads [SHAPES]` says each key once it is kept.
+
+After so many SHAPES it waits to be killed.
+"""
 
 import sys
 import time
@@ -34,21 +37,27 @@ def run(problem, contenders, options):
 class Teller:
     """Says on standard output what a sweep says that it did."""
 
+    def __init__(self, most):
+        self.left = most
+
     def begun(self, batch):
         pass
 
     def ended(self, done):
         for each in done:
             print(each.item.key, flush=True)
+        self.left -= 1
+        if self.left == 0:
+            time.sleep(3600)
 
 
-def main(path, how):
+def main(path, how, most=0):
     executor = ThreadPoolExecutor(3) if how == "threads" else None
     with open_store(path) as store:
         begun = store.begin("quick", PLAN)
         done = sweep(
             items(), run, lambda done: store.keep(begun, done),
-            options=(0, 1, 2), done=store.keys(begun), executor=executor, watcher=Teller(),
+            options=(0, 1, 2), done=store.keys(begun), executor=executor, watcher=Teller(int(most)),
         )  # fmt: skip
         for _ in done:
             pass
