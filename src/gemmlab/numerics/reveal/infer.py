@@ -25,6 +25,7 @@ from gemmlab.record import GemmlabError, unknown_name
 
 FIRST_K, MOST_K = 128, 512  # products of an instruction that are looked for at first, and at all
 SWEPT = 600  # answers to sweeps that candidates must give, beside as many spread over the others
+DEEP = range(-100, -200, -1)  # exponents of a zero, about float32's smallest numbers
 AGAIN = 8  # times that another unit is looked for where confirmation found a vector that differs
 TRIED = 4  # units and rules that are tried where vectors leave none of the first
 FEW = 12  # structures that are followed where the answers leave more
@@ -126,6 +127,11 @@ class Inference:
             left = eliminated(self.backend, self.numbers, tried, self.seed + 1000 * at) if tried else []
             if left:
                 break
+        if failed and not left:
+            # Where a zero's exponent shows only in sums of products that are all below the accumulator's last place.
+            units = [unit for each in families for unit in each.ruled(0)[:TRIED]]
+            tried = held(failed, [replaced(unit, zero_exponent=at) for unit in units for at in DEEP])
+            left = eliminated(self.backend, self.numbers, tried, self.seed) if tried else []
         if not left:
             return [] if failed else families[0].ruled(0)[:1], []
         # What is left open about sums and what about rules are looked at one after the other: together they are many.
