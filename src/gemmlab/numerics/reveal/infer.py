@@ -137,8 +137,10 @@ class Inference:
         # What is left open about sums and what about rules are looked at one after the other: together they are many.
         others: list[Unit] = []
         for place, unit in enumerate(left[:TRIED]):
-            rules = next(each.rules for each in families if structure_of(each.units[0]) == structure_of(unit)
-                         and each.units[0].sum == unit.sum)  # fmt: skip
+            # Where no rules fit, all structures are one family.
+            own = (each.rules for each in families if structure_of(each.units[0]) == structure_of(unit)
+                   and each.units[0].sum == unit.sum)  # fmt: skip
+            rules = next(own, families[0].rules)
             named = held(failed, [replaced(unit, **each) for each in rules])
             others = eliminated(self.backend, self.numbers, [unit, *(each for each in named if each != unit)],
                                 self.seed + 7)  # fmt: skip
