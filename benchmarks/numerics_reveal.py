@@ -8,6 +8,7 @@ found, changes none of those bits.
 """
 
 import argparse
+import importlib.metadata
 import json
 import os
 import platform
@@ -24,7 +25,6 @@ import msgspec
 import numba
 import numpy as np
 
-import gemmlab
 from gemmlab import numerics
 from gemmlab.numerics.operands import Operand
 from gemmlab.numerics.reveal.computing import rows_computed, same
@@ -222,7 +222,8 @@ def main() -> None:
         "made": "emulated units revealed from their answers; CPU seconds of reveal alone, several processes at once",
         "date": datetime.now(UTC).date().isoformat(),
         "versions": {
-            "gemmlab": gemmlab.__version__, "python": platform.python_version(), "numpy": np.__version__,
+            "gemmlab": importlib.metadata.version("gemmlab"), "python": platform.python_version(),
+            "numpy": np.__version__,
             "numba": numba.__version__, "ml_dtypes": ml_dtypes.__version__,
         },
         "machine": platform.machine(),
