@@ -51,7 +51,7 @@ class Bar(NamedTuple):
     """What is asked of a rung beside a library."""
 
     rung: str
-    library: str
+    vendor: str
     form: str
     threads: int
     mean: float  #: geometric, of all sides
@@ -188,7 +188,7 @@ def against(bar: Bar, rows: list[dict], load: float) -> dict[str, object]:
     group = next(
         number
         for number, each in enumerate(GROUPS)
-        if (each.form, each.threads) == (bar.form, bar.threads) and {bar.rung, bar.library} <= {*each.names}
+        if (each.form, each.threads) == (bar.form, bar.threads) and {bar.rung, bar.vendor} <= {*each.names}
     )
 
     def of(name: str, figure: str) -> dict[int, float]:
@@ -196,7 +196,7 @@ def against(bar: Bar, rows: list[dict], load: float) -> dict[str, object]:
 
     found: dict[str, object] = {**bar._asdict()}
     for figure in ("median_s", "best_s"):
-        own, library = of(bar.rung, figure), of(bar.library, figure)
+        own, library = of(bar.rung, figure), of(bar.vendor, figure)
         ratios = {n: library[n] / own[n] for n in library if n in own}
         if ratios:
             found[figure] = {**ratios, "geometric_mean": statistics.geometric_mean(ratios.values())}

@@ -48,11 +48,11 @@ def amx(settings: Settings) -> Asked:
 
 def numpy(settings: Settings) -> Asked:
     """NumPy's own library, C hidden."""
-    from gemmlab.numerics.backends.cpu import FORMATS, library
+    from gemmlab.numerics.backends.cpu import FORMATS, vendor
 
     if settings.a_format not in FORMATS:
         raise unknown_name("format of numpy's matrix multiplication", settings.a_format, FORMATS)
-    return agreed("numpy", settings, library, settings.a_format)
+    return agreed("numpy", settings, vendor, settings.a_format)
 
 
 def fma(settings: Settings) -> Asked:

@@ -30,7 +30,7 @@ def fma_chain(a: Any, b: Any, c: Any = None) -> npt.NDArray[Any]:
     return d
 
 
-def library(a: Any, b: Any) -> npt.NDArray[Any]:
+def vendor(a: Any, b: Any) -> npt.NDArray[Any]:
     """A @ B as NumPy's library computes it, OpenBLAS in its wheels: there is no C, and the order is its own.
 
     Arrays of float32 or of float64, both of one type; raises GemmlabError for others.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ class Placed(NamedTuple):
     d_storage: int
 
 
-class CudaProgram:
+class CudaProgram(ABC):
     """A kernel on one GPU; `launch` puts the multiplication of one set on the stream."""
 
     def __init__(self, problem: Gemm, formats: tuple[str, ...]) -> None:
@@ -38,9 +39,9 @@ class CudaProgram:
             "timed": "CUDA graph between two events of the device",
         }
 
+    @abstractmethod
     def launch(self, number: int) -> None:
         """Put the multiplication of set `number` on the stream."""
-        raise NotImplementedError
 
     def place(self, operands: Operands, copies: int) -> None:
         """A, B and D at addresses of their own, each set a copy."""
