@@ -1,7 +1,9 @@
-# make demo: the main job on real input. make test: every test. Both build .venv the first time, and only then.
+# make demo: the main job on real input. make test: every test. Both build .venv the first time, and only then; tests
+# also put the GPU's compilers there.
 VENV := .venv
 RUN := $(VENV)/bin/python -m
 READY := $(VENV)/.ready
+COMPILERS := $(VENV)/.compilers
 
 # Compiled modules are kept: without them the first test waits three times as long.
 unexport PYTHONDONTWRITEBYTECODE
@@ -12,7 +14,7 @@ demo: $(READY)
 	@mkdir -p build
 	@$(RUN) gemmlab explain 4096 50257 768 --format bfloat16 --chip h100-sxm --html build/demo.html --plot build/roofline.svg
 
-test: $(READY)
+test: $(COMPILERS)
 	@$(RUN) pytest -n auto
 
 lint: $(READY)
@@ -44,6 +46,10 @@ $(READY): pyproject.toml tools/set-up $(if $(filter $(CURDIR),$(shell cat $(READ
 	@echo "$(CURDIR)" > $(READY)
 
 moved: ;
+
+$(COMPILERS): $(READY)
+	@tools/add-compilers $(VENV)
+	@touch $@
 
 clean:
 	rm -rf $(VENV) build dist
