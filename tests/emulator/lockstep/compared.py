@@ -63,3 +63,25 @@ def same_values(some, others):
         for a, b in zip(some, others, strict=True)
         if isinstance(a, np.ndarray)
     )
+
+
+def launched(drawn):
+    """`both` of a launch of a random program."""
+    return both(drawn.kernel, drawn.grid, drawn.block, drawn.make_args)
+
+
+def unlike(racy, engines, references):
+    """In what engine and reference differ, as `both` gives them: values, counts, faults; empty where alike.
+
+    Where threads race, what they read is the schedule's, and so may be all that it steers: then the races have to be
+    alike, and the counts, unless the values came out otherwise, in which case both have to have found a race.
+    """
+    (one, arrays), (other, others) = engines, references
+    alike = {"values": same_values(arrays, others), "counts": rows(one) == rows(other)}
+    found, expected = faults(one), faults(other)
+    if racy:  # whether a read came before the write is the schedule's too
+        found, expected = ({f for f in some if "race" in f[0]} for some in (found, expected))
+        if not alike.pop("values") and found and expected:
+            return set()
+    alike["faults"] = found == expected
+    return {name for name, same in alike.items() if not same}

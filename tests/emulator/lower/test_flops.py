@@ -74,6 +74,12 @@ def test_a_product_that_is_not_only_for_that_sum(body):
     assert sum(fma for _, fma in counts(body)) == 0
 
 
+@pytest.mark.parametrize("first", ["p = n", "p = a[0] + a[1]", "p = 2.0"])
+def test_a_name_that_takes_another_type_is_no_variable_of_its_own(first):
+    assert counts(f"{first}\np = p * 1.5\nx = p + 1.0")[2] == (1, 0)
+    assert counts(f"{first}\nq = p * 1.5\nx = q + 1.0")[2] == (1, 1)
+
+
 def test_arithmetic_is_of_the_statement_it_stands_in():
     made = program("a[0] = a[1] * a[2]\nif a[1] + a[2] > 3:\n    pass\nwhile a[1] * 2 > 3:\n    break")
     found = {(site.kind, site.array): (site.flop, site.fma) for site in made.sites if site.flop}

@@ -3,13 +3,14 @@
 Each float add, sub, mul, truediv, floordiv, mod, pow and function of math counts 1; negation, min, max, abs, casts and
 comparisons count 0. An add or sub of which one operand is a product of its own type is an fma: 2 FLOP with its product.
 The product stands in the same expression; or it is a variable's only value, assigned before in the same body with no
-branch, loop or scope between, and read nowhere else. Both sides of a choice without memory access are computed, and
-counted.
+branch, loop or scope between, and read nowhere else. A name of the source is one variable, whatever types it takes in
+turn. Both sides of a choice without memory access are computed, and counted.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from gemmlab.emulator.lower.types import is_float
@@ -39,19 +40,27 @@ _FREE = ("abs", "popc", "clz", "ffs", "brev")
 
 @dataclass(frozen=True, slots=True)
 class _Uses:
-    """How often each variable is assigned and read in the whole program."""
+    """How often each name of the source is assigned and read in the whole program."""
 
+    names: Mapping[str, str]  #: of the source, by the program's variable: one for each type that a name takes
     assigned: Counter[str]
     read: Counter[str]
 
+    def once(self, variable: str) -> bool:
+        """Whether the variable's name takes one value, and that is read once."""
+        name = self.names[variable]
+        return self.assigned[name] == self.read[name] == 1
 
-def counted(body: tuple[Stmt, ...], arrays: dict[str, Array], sites: list[Site]) -> tuple[Site, ...]:
-    """The sites with their flop and fma."""
-    assigned = Counter(name for statement in walk(body) if (name := assigns(statement)) is not None)
-    read = Counter(name for statement in walk(body) for x in expressions(statement) for name in _variables(x))
-    read.update(name for array in arrays.values() for x in (*array.extents, array.offset) for name in _variables(x))
+
+def counted(
+    body: tuple[Stmt, ...], arrays: dict[str, Array], sites: list[Site], names: Mapping[str, str]
+) -> tuple[Site, ...]:
+    """The sites with their flop and fma; `names` are the source's, by the program's variable."""
+    assigned = [name for statement in walk(body) if (name := assigns(statement)) is not None]
+    read = [name for statement in walk(body) for x in expressions(statement) for name in _variables(x)]
+    read += [name for array in arrays.values() for x in (*array.extents, array.offset) for name in _variables(x)]
     done = list(sites)
-    _body(body, _Uses(assigned, read), done)
+    _body(body, _Uses(names, *(Counter(names[each] for each in some) for some in (assigned, read))), done)
     return tuple(done)
 
 
@@ -73,7 +82,7 @@ def _body(body: tuple[Stmt, ...], uses: _Uses, sites: list[Site]) -> None:
             products.clear()
         elif isinstance(statement, Assign):
             name = statement.name
-            if _is_product(statement.value, {}, statement.value.type) and uses.assigned[name] == uses.read[name] == 1:
+            if _is_product(statement.value, {}, statement.value.type) and uses.once(name):
                 products[name] = statement.value.type
 
 

@@ -34,7 +34,8 @@ def lower(source: Source, arguments: tuple[Argument, ...]) -> Program:
     emission.plan()
     arrays = emission.arrays()
     typed = emission.body(body)
-    sites = counted(typed, arrays, draft.sites)
+    names = {variable: name for (name, _), variable in emission.names.items()}
+    sites = counted(typed, arrays, draft.sites, names)
     return Program(source.name, tuple(draft.files), arguments, arrays, emission.variables, typed, sites, draft.sources)
 
 
