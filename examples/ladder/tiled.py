@@ -36,3 +36,4 @@ def tiled(tile):
 
 TILE = 16
 kernel = tiled(TILE)
+kernel_8 = tiled(8)  # half the side: each element fetched twice as often

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,7 @@ from gemmlab.emulator.lower import program_of
 from gemmlab.emulator.source import load as source_of
 from gemmlab.experiment import gemm_arguments as operands
 from gemmlab.experiment.arguments import Given, assigned, value
-from gemmlab.experiment.gemm_checking import Judge, bit_for_bit, judge_of, within_rounding
+from gemmlab.experiment.gemm_checking import Judge, bit_for_bit, judge_of, matrix, within_rounding
 from gemmlab.experiment.named_kernels import Named
 from gemmlab.experiment.parameters import Parameter, parameters
 from gemmlab.experiment.sums import sums_in
@@ -30,6 +30,7 @@ EXACT_LIMIT = 1 << 21  #: products up to which a second run, on integers, costs 
 ONCE = ("schedule", "prove", "all_shapes", "trace")  #: options that a second run need not follow
 
 Sides = tuple[int, ...]
+Watch = Callable[[Gemm, operands.Filled, Any], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +66,12 @@ def emulate_kernel(asked: Asked) -> tuple[Record, Emulation]:
     return record(result, asked, None), result
 
 
-def emulate_gemm(problem: Gemm, asked: Asked) -> tuple[Record, Emulation]:
+def emulate_gemm(problem: Gemm, asked: Asked, watch: Watch | None = None) -> tuple[Record, Emulation]:
     """Emulate a kernel that multiplies, and check its result; raises GemmlabError for what cannot be run.
 
     The result is compared with float64 within what rounding explains; then, where that costs little and no fault was
-    found, that of a second run, on integers, must be equal bit for bit.
+    found, that of a second run, on integers, must be equal bit for bit. `watch` gets the multiplication, its operands
+    and C, (m, n), of each order of threads that is tried.
     """
     operands.check_formats(problem)
     by_name = named_arguments(asked)
@@ -83,13 +85,24 @@ def emulate_gemm(problem: Gemm, asked: Asked) -> tuple[Record, Emulation]:
     filled = operands.filled(problem, parts, seed=asked.seed)
     check_outputs(asked, filled.values | others)
     problem = summed(problem, asked, filled.values | others)
-    judge = judge_of(problem, parts, filled)
+    judge = watched(judge_of(problem, parts, filled), problem, parts, filled, watch)
     result = run(asked, grid, block, filled.values | others, asked.outputs or (parts.c,), judge)
     verdict = within_rounding(problem, filled)
     if verdict.ok and result.ok and problem.m * problem.n * problem.k <= EXACT_LIMIT:
         verdict = on_integers(problem, parts, asked, (grid, block), by_name, verdict)
     result = result.with_verdict(verdict)
     return record(result, asked, problem), result
+
+
+def watched(judge: Judge, problem: Gemm, parts: operands.Roles, filled: operands.Filled, watch: Watch | None) -> Judge:
+    """The judge, with somebody who sees what it judges."""
+
+    def both(arrays: Mapping[str, Any]) -> tuple[int, float | None]:
+        if watch is not None:
+            watch(problem, filled, matrix(problem, arrays[parts.c]))
+        return judge(arrays)
+
+    return both
 
 
 def run(

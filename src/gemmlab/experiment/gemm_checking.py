@@ -6,7 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from gemmlab.check import check_bounds, check_exact
+from gemmlab.check.bounds import bound_of
 from gemmlab.experiment.gemm_arguments import Filled, Roles
 from gemmlab.formats import get
 from gemmlab.problem import Gemm
@@ -17,10 +21,25 @@ Judge = Callable[[Mapping[str, Any]], tuple[int, float | None]]
 
 def within_rounding(problem: Gemm, arguments: Filled) -> Verdict:
     """The result against float64, sums rounded in the problem's accumulator."""
-    form = get(problem.accumulate)
-    roundoff = 2.0**-form.precision if form.kind == "float" else 0.0
     given = (problem, arguments.a, arguments.b, arguments.result, arguments.addend)
-    return check_bounds(*given, unit_roundoff=roundoff)
+    return check_bounds(*given, unit_roundoff=roundoff_of(problem))
+
+
+def roundoff_of(problem: Gemm) -> float:
+    """Unit roundoff of one addition in the problem's accumulator."""
+    form = get(problem.accumulate)
+    return 2.0**-form.precision if form.kind == "float" else 0.0
+
+
+def wrong_cells(problem: Gemm, arguments: Filled, result: Any) -> npt.NDArray[np.bool_]:
+    """Which elements of C, (m, n), lie further from float64 than `within_rounding` allows; for alpha 1 and beta 0."""
+    a, b = arguments.a.astype(np.float64), arguments.b.astype(np.float64)
+    bound = bound_of(problem, roundoff_of(problem), "rne")
+    with np.errstate(invalid="ignore", over="ignore"):
+        expected, sizes = a @ b, np.abs(a) @ np.abs(b)
+        error = bound.before_output(sizes, np.zeros_like(sizes))
+        right = np.abs(result.astype(np.float64) - expected) <= bound.with_output(error, expected)
+    return np.asarray(~right)
 
 
 def bit_for_bit(problem: Gemm, arguments: Filled) -> Verdict:

@@ -19,15 +19,16 @@ class Named:
 
 def named_kernel(word: str) -> Named:
     """The kernel that a word means; raises GemmlabError."""
-    from gemmlab.kernels.ladder import BROKEN, RUNGS, load
+    from gemmlab.kernels.ladder import BROKEN, RUNGS, SIZES, load
 
-    if word in RUNGS:
-        return Named(word, load(RUNGS[word].source), RUNGS[word])
+    rungs = RUNGS | SIZES
+    if word in rungs:
+        return Named(word, load(rungs[word].source), rungs[word])
     if word in BROKEN:
         twin = BROKEN[word]
         return Named(word, load(twin.source), RUNGS[twin.rung])
     if not (".py" in word or "/" in word or ":" in word):
-        raise unknown_name("kernel", word, [*RUNGS, *BROKEN, "FILE.py:KERNEL"])
+        raise unknown_name("kernel", word, [*rungs, *BROKEN, "FILE.py:KERNEL"])
     from gemmlab.emulator.kernel_file import kernel_from
 
     return Named(word.rpartition(":")[2], kernel_from(word))

@@ -3,6 +3,6 @@
 The files are loaded when a kernel is asked for, so that only those who run one need numba.
 """
 
-from .rungs import BROKEN, RUNGS, Rung, Twin, load
+from .rungs import BROKEN, RUNGS, SIZES, Rung, Twin, load
 
-__all__ = ["BROKEN", "RUNGS", "Rung", "Twin", "load"]
+__all__ = ["BROKEN", "RUNGS", "SIZES", "Rung", "Twin", "load"]

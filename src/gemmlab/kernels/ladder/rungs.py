@@ -136,6 +136,22 @@ RUNGS: dict[str, Rung] = {
     )
 }
 
+#: a rung's program with another tile: told beside it, no step of its own
+SIZES: dict[str, Rung] = {
+    rung.name: rung
+    for rung in (
+        Rung(
+            "tiled_8",
+            "tiled:kernel_8",
+            "tiles of half the side: each element fetched twice as often",
+            (8, 8, 1),
+            (8, 8),
+            counted_by="tiled",
+            settings={"tile": (8, 8, 8)},
+        ),
+    )
+}
+
 BROKEN: dict[str, Twin] = {
     twin.name: twin
     for twin in (
