@@ -15,9 +15,9 @@ from gemmlab.record import ProblemSection
 from gemmlab.run.contender import Contender
 
 OWN_FILE = re.compile(
-    r"((?:\b[A-Za-z]:)?[^:]+\.py):\w+$"
+    r"((?:\b[A-Za-z]:)?[^:]+\.(?:py|wgsl)):\w+"
 )  #: the file in the source of a contender that is a kernel of one's own
-OWN = re.compile(r"([^:/\\]+\.py:\w+)$")  #: the same without its folder, and the function
+OWN = re.compile(r"([^:/\\]+\.(?:py|wgsl):\w+.*)$")  #: the same without its folder, and the function
 
 
 class Key(msgspec.Struct, frozen=True, order=True):

@@ -34,6 +34,7 @@ from gemmlab.units import capacity_text
 AFRESH = 4  # times that the repetitions are corrected: the first multiplication is slower than the others
 ENOUGH = 1.25  # times the repetitions there are: not worth another correction
 SUSTAINED_SAMPLE_S = 0.25
+ON_NVIDIA = ("cuda", "triton", "torch")  # backends whose device is one that NVIDIA's driver numbers
 
 Told = Callable[[str], None]
 
@@ -123,7 +124,7 @@ class Attempt:
         self.copies = self.repetitions = self.rounds = 1
         self.next = 0  #: the copy that the next multiplication takes
         self.notes: tuple[str, ...] = ()
-        self.gauge: Gauge | None = None if contender.backend == "cpu" else Gauge(device)
+        self.gauge: Gauge | None = Gauge(device) if contender.backend in ON_NVIDIA else None
 
     def tried(self, step: Callable[..., None], *arguments: Any) -> None:
         """Take a step unless there is a fault already; whatever it raises is this contender's fault alone."""
@@ -198,6 +199,7 @@ class Attempt:
     def check(self, given: Operands, limits: Limits) -> None:
         """Judge the D that the last multiplication wrote, then the time itself."""
         d = self.asked().ask("result", (self.next - 1) % self.copies)
+        self.environment = self.asked().ask("environment")  # which clock told the time is known only now
         if (shape := shape_of(d)) != (wanted := shape_of(given.d.array)):
             raise FaultError(WRONG, f"D has the shape {shape}, not {wanted}")
         self.verdict = judged(self.problem, given, d, self.contender)

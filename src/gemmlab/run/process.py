@@ -23,6 +23,7 @@ THREAD_VARIABLES = (
     "BLIS_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
     "NUMBA_NUM_THREADS",
+    "LP_NUM_THREADS",
 )
 GRACE_S = 2.0  # for a process that closed its answers to end
 STOPS = sys.platform.startswith("linux")  # elsewhere a stopped process would outlive a killed parent
@@ -141,6 +142,7 @@ def environment_of(threads: int, device: int | None) -> dict[str, str]:
     }
     if device is not None:
         found["CUDA_VISIBLE_DEVICES"] = visible(device)
+        found["GEMMLAB_DEVICE"] = str(device)  # of those that WebGPU lists, which CUDA's variable hides none of
     return found
 
 

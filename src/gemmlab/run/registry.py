@@ -10,6 +10,7 @@ from importlib import import_module
 from gemmlab.record import GemmlabError, unknown_name
 from gemmlab.run.contender import BACKENDS, Contender
 
+OWN = {".py": "FILE.py:FUNC", ".wgsl": "FILE.wgsl:ENTRY"}  #: what names a kernel of one's own, by its file's ending
 HERE = os.path.join(os.path.dirname(__file__), "backends")
 
 
@@ -48,8 +49,8 @@ def contenders(names: Sequence[str], chosen: Iterable[str], formats: tuple[str, 
 
 
 def named(word: str, known: Sequence[Contender], chosen: Sequence[str]) -> list[Contender]:
-    """Those that a word names; one's own kernel by FILE.py:FUNC; raises GemmlabError."""
-    if ".py" in word:
+    """Those that a word names; one's own kernel by FILE.py:FUNC or FILE.wgsl:ENTRY; raises GemmlabError."""
+    if any(ending in word for ending in OWN):
         return [own(word, chosen)]
     backend, colon, name = word.rpartition(":")
     known = list(contenders_of(backend)) if colon else known
@@ -60,23 +61,30 @@ def named(word: str, known: Sequence[Contender], chosen: Sequence[str]) -> list[
 
 
 def own(word: str, chosen: Sequence[str]) -> Contender:
-    """One's own kernel, FILE.py:FUNC, run as the chosen backend's OWN says; raises GemmlabError."""
+    """One's own kernel, as OWN names it, run as the chosen backend's OWN says; raises GemmlabError."""
     file, _, function = word.rpartition(":")
-    if not file.endswith(".py") or not function:
-        raise GemmlabError(f"kernel `{word}` names no function", "FILE.py:FUNC")
+    ending = os.path.splitext(file)[1]
+    if ending not in OWN or not function:
+        raise GemmlabError(f"kernel `{word}` names no function", " or ".join(OWN.values()))
     if not os.path.isfile(file):
-        raise GemmlabError(f"no file `{file}`", "FILE.py:FUNC")
-    path = os.path.abspath(file)
+        raise GemmlabError(f"no file `{file}`", OWN[ending])
+    templates = {backend: own_template(backend) for backend in backends()}
+    taking = [backend for backend, made in templates.items() if made and made.source.endswith(OWN[ending])]
     for backend in chosen:
-        made = getattr(import_module(f"gemmlab.run.backends.{backend}.contenders"), "OWN", None)
-        if made is not None:
-            return own_of(made, f"{path}:{function}")
-    raise GemmlabError(f"kernels of one's own do not run on {', '.join(chosen)}", f"--backend {', '.join(backends())}")
+        if backend in taking and (made := templates[backend]):
+            return own_of(made, OWN[ending], f"{os.path.abspath(file)}:{function}")
+    raise GemmlabError(f"{ending} files do not run on {', '.join(chosen)}", f"--backend {', '.join(taking)}")
 
 
-def own_of(template: Contender, place: str) -> Contender:
+def own_template(backend: str) -> Contender | None:
+    """What a backend makes of kernels of one's own; None where it takes none."""
+    found: Contender | None = getattr(import_module(f"gemmlab.run.backends.{backend}.contenders"), "OWN", None)
+    return found
+
+
+def own_of(template: Contender, named: str, place: str) -> Contender:
     """The backend's template for kernels of one's own, with the place of this one."""
     import msgspec
 
-    source = template.source.replace("FILE.py:FUNC", place)
+    source = template.source.replace(named, place)
     return msgspec.structs.replace(template, name=place.rpartition(":")[2], source=source)

@@ -109,6 +109,10 @@ class Served:
         """Make the contender's program; returns its environment."""
         self.problem = problem
         self.program = made(source, problem)
+        return self.environment()
+
+    def environment(self) -> dict[str, str]:
+        """What the program's figures depend on, as it knows it by now."""
         return {str(key): str(value) for key, value in self.program.environment.items()}
 
     def place(self, storages: dict[str, Any], copies: int) -> None:
