@@ -134,7 +134,8 @@ def name_of(chip: Chip) -> str:
     """The chip's name, or, of one that no file describes, what the machine calls it and how much of it there is."""
     if not chip.name.startswith("here-"):
         return chip.name
-    return f"{chip.full_name}, {round(float(chip.sm_count))} {'cores' if chip.kind == 'cpu' else 'SMs'}"
+    count = round(float(chip.sm_count))
+    return f"{chip.full_name}, {count} {'cores' if chip.kind == 'cpu' else 'SMs'}" if count else chip.full_name
 
 
 def said_of(options: Options) -> str:

@@ -9,12 +9,14 @@ import msgspec
 
 from gemmlab import chips, kernels
 from gemmlab.chips import Chip
+from gemmlab.count import count
 from gemmlab.experiment.explaining import explain
 from gemmlab.experiment.memory import free_bytes
 from gemmlab.model.machine import stand_in
 from gemmlab.model.suited import on_chip
 from gemmlab.problem import Gemm
 from gemmlab.record import GemmlabError, Measurement, Record
+from gemmlab.run.backends.webgpu.chip import SOFTWARE
 from gemmlab.run.contender import Contender
 from gemmlab.run.fault import fault_of
 from gemmlab.run.measuring import Outcome, measure
@@ -59,11 +61,13 @@ def run_together(
     cannot be checked, too little memory, no such chip.
     """
     found: dict[int, Record] = {}
-    used = {each.backend == "cpu": each.backend for each in contenders}
-    on = {cpu: options.chip or chip_of(backend, options.device or 0) for cpu, backend in used.items()}
-    for cpu, chip in on.items():
-        places = [place for place, each in enumerate(contenders) if (each.backend == "cpu") == cpu]
+    groups: dict[tuple[bool, str], list[int]] = {}
+    on = {each.backend: options.chip or chip_of(each.backend, options.device or 0) for each in contenders}
+    for place, each in enumerate(contenders):
+        groups.setdefault((each.backend == "cpu", on[each.backend].full_name), []).append(place)
+    for places in groups.values():
         group = [contenders[place] for place in places]
+        chip = on[group[0].backend]
         found.update(zip(places, on_one_chip(problem, group, chip, options, told, pool), strict=True))
     return [found[place] for place in range(len(contenders))]
 
@@ -94,6 +98,10 @@ def chip_of(backend: str, device: int = 0) -> Chip:
         from gemmlab.chips.cpu import cpu
 
         return cpu()
+    if backend == "webgpu":
+        from gemmlab.run.backends.webgpu import adapters, chip
+
+        return chip.chip_of(adapters.adapter(device))
     from gemmlab.chips.nvidia import gpus
 
     found = gpus()
@@ -142,11 +150,20 @@ def fitted(protocol: Protocol, chip: Chip) -> Protocol:
     """The protocol with the chip's cache and the memory that is free."""
     last, dram = chip.level("l2") or chip.level("shared"), chip.level("dram")
     memory = free_bytes() if chip.kind == "cpu" else int(dram.capacity_bytes) if dram else None
+    cache = int(last.capacity_bytes) if last else cpu_cache_bytes() if chip.kind == "cpu" else 0
     return msgspec.structs.replace(
         protocol,
-        cache_bytes=protocol.cache_bytes or (int(last.capacity_bytes) if last else 0),
+        cache_bytes=protocol.cache_bytes or cache,
         memory_bytes=protocol.memory_bytes if protocol.memory_bytes is not None else memory,
     )
+
+
+def cpu_cache_bytes() -> int:
+    """The last-level cache of the processor, which is a software adapter's too; 0 where the system does not tell it."""
+    from gemmlab.chips.machine import describe
+
+    machine = describe()
+    return machine.l3_bytes or machine.l2_bytes
 
 
 def limits_of(problem: Gemm, chip: Chip) -> Limits:
@@ -165,13 +182,16 @@ def record_of(problem: Gemm, chip: Chip, outcome: Outcome, threads: int) -> Reco
     used = with_cores(chip, threads) if chip.kind == "cpu" else chip
     counted, why = explained(problem, used, who)
     said = [text for text in (why, busy(outcome.environment) if chip.kind == "cpu" and timing else "") if text]
+    if chip.name == SOFTWARE:
+        said.append("a software adapter: counts are those of any GPU, times are this CPU's and rank with no chip's")
     limit = limits_of(problem, used).least_s(from_dram=True)
     base = Measurement(
         backend=who.backend,
         kernel=who.name,
         idea=who.idea,
         vendor=who.vendor,
-        threads=threads if who.backend == "cpu" else None,
+        threads=threads if chip.kind == "cpu" else None,
+        software=chip.name == SOFTWARE,
         environment={"chip": chip.full_name, **outcome.environment},
         limit_s=limit or None,
         fault=fault.kind if fault else "",
@@ -208,6 +228,10 @@ def explained(problem: Gemm, chip: Chip, who: Contender) -> tuple[Record, str]:
         return bare, ""
     try:
         kernel = kernels.get(who.counted_by, problem=problem, **who.settings)
+        if not chip.peaks:  # nothing that a prediction could rest on
+            return msgspec.structs.replace(
+                bare, kernel=kernels.section(kernel, problem), count=count(problem, kernel)
+            ), ""
         return explain(problem, chip, on_chip(kernel, problem, chip), advice=False), ""
     except GemmlabError as error:
         return bare, f"not counted: {error.text}"

@@ -62,12 +62,18 @@ def place(measurement: Measurement) -> str:
 
 
 def rows_of(records: Sequence[Record]) -> list[Row]:
-    """All kernels in words, each with its place among those that have a time."""
-    timed = [record.measurement for record in records if record.measurement and record.measurement.time_s]
+    """All kernels in words, each with its place among those whose times can be held against each other."""
+    timed = comparable([record.measurement for record in records if record.measurement])
     found = ranks([spread_of(m) for m in timed])
     shared = {rank for rank in found if found.count(rank) > 1}
     places = {id(m): f"{rank}{'=' * (rank in shared)}" for m, rank in zip(timed, found, strict=True)}
     return [row_of(record, places.get(id(record.measurement), "-")) for record in records]
+
+
+def comparable(measured: Sequence[Measurement]) -> list[Measurement]:
+    """Those with a time; of a software adapter, which is no chip, only where there are no others."""
+    timed = [m for m in measured if m.time_s]
+    return [m for m in timed if not m.software] or timed
 
 
 def spread_of(m: Measurement) -> Spread:
@@ -137,7 +143,7 @@ def ideas(records: Sequence[Record]) -> list[str]:
 
 def conclusions(records: Sequence[Record]) -> list[str]:
     """Which is the fastest that is told apart, and how the best of the ladder stands to the vendor's library."""
-    timed = [m for record in records if (m := record.measurement) and m.time_s]
+    timed = comparable([m for record in records if (m := record.measurement)])
     if len(timed) < 2:
         return []
     best = min(timed, key=lambda m: m.time_s or 0.0)

@@ -46,7 +46,7 @@ def said(m: Measurement) -> str:
     if m.fault or m.flop_per_s is None:
         return clean(m.fault or "not run")
     share = f", {percent(m.fraction_of_limit)} of the limit" if m.fraction_of_limit is not None else ""
-    return f"{amount(m.flop_per_s, 'FLOP/s')}{share}"
+    return f"{amount(m.flop_per_s, 'FLOP/s')}{share}{', by a software adapter' * m.software}"
 
 
 def bar(drawing: Drawing, m: Measurement, y: float, limit: float) -> None:

@@ -10,6 +10,7 @@ from gemmlab.report.ran import (
     LEGEND,
     NAME_CAP,
     TIES,
+    comparable,
     conclusions,
     heading,
     notes,
@@ -67,7 +68,7 @@ def overall(groups: Sequence[Sequence[Record]], canvas: Canvas) -> list[str]:
         measured = [record.measurement for record in together if record.measurement]
         for m in measured:
             by_kernel.setdefault(name_of(m), []).append(m)
-        timed = [m for m in measured if m.time_s]
+        timed = comparable(measured)
         for m, rank in zip(timed, ranks([spread_of(m) for m in timed]), strict=True):
             firsts[name_of(m)] = firsts.get(name_of(m), 0) + (rank == 1)
     rows = [(name, figures(found, firsts.get(name, 0))) for name, found in by_kernel.items()]
