@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,8 @@ BY_STAMPS = "timestamps of the adapter"
 BY_WALL = "wall clock around submitted dispatches"
 SUBMISSION_S = 0.2  # of work: systems end what keeps a display's GPU busy for seconds
 MOST_DISPATCHES = 1000  # of a submission
-MOST_TIMES = 1 << 14  # that work is repeated until a clock is fine enough for it
+MOST_SUBMISSIONS = 1000  # at once: WebGPU has 4096 timestamps in a set
+MOST_REPEATED = 1 << 14  # dispatches of work that is repeated until a clock is fine enough for it
 EMPTY_PASSES = 8  # they show the step of the timestamps
 RESOLVE_BYTES = 256  # what a query's place in a buffer is a multiple of
 
@@ -39,15 +41,20 @@ Group = tuple[Any, tuple[int, int]]  # a kernel's operands, and its workgroups a
 
 
 class Lost(logging.Handler):
-    """wgpu only logs that a device was lost; this remembers it."""
+    """Remembers that a device was lost, which wgpu only logs; the last one made listens, in place of those before."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
         self.words = ""
+        logger = logging.getLogger("wgpu")
+        for other in [each for each in logger.handlers if isinstance(each, Lost)]:
+            logger.removeHandler(other)
+        logger.addHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take what is logged."""
-        if "device was lost" in (text := record.getMessage()):
+        """Take what is logged, but for devices that were given back."""
+        text = record.getMessage()
+        if "device was lost" in text and "(destroyed)" not in text:
             self.words = self.words or text
 
 
@@ -57,7 +64,6 @@ class Device:
     def __init__(self, number: int | None = None) -> None:
         self.wgpu = library()
         self.lost = Lost()
-        logging.getLogger("wgpu").addHandler(self.lost)
         adapter = opened(int(os.environ.get("GEMMLAB_DEVICE", "0")) if number is None else number)
         self.adapter = described(adapter.info)
         self.limits = {name: int(adapter.limits[name]) for name in LIMITS}
@@ -103,16 +109,19 @@ class Device:
     def upload(self, array: Any, kind: str = "storage") -> Any:
         """A buffer that begins with an array's bytes, zeros up to whole words; raises GPUOutOfMemoryError."""
         data = np.ascontiguousarray(array).tobytes()
-        return self.api.create_buffer_with_data(data=data + bytes(-len(data) % 4), usage=self.usage[kind])
+        with self.watched():
+            return self.api.create_buffer_with_data(data=data + bytes(-len(data) % 4), usage=self.usage[kind])
 
     def write(self, buffer: Any, array: Any) -> None:
         """Put an array's bytes where `upload` put others."""
         data = np.ascontiguousarray(array).tobytes()
-        self.api.queue.write_buffer(buffer, 0, data + bytes(-len(data) % 4))
+        with self.watched():
+            self.api.queue.write_buffer(buffer, 0, data + bytes(-len(data) % 4))
 
     def download(self, buffer: Any, like: Any) -> Any:
         """An array like that one, filled from the beginning of a buffer."""
-        data = self.called(self.api.queue.read_buffer, buffer)
+        with self.watched():
+            data = self.api.queue.read_buffer(buffer)
         return np.frombuffer(data, np.uint8)[: like.nbytes].copy().view(like.dtype).reshape(like.shape)
 
     def pipeline(self, text: Text, source: str, *, counted: bool = False) -> Any:
@@ -123,8 +132,6 @@ class Device:
             layout = self.api.create_pipeline_layout(bind_group_layouts=[self.layout])
             return self.api.create_compute_pipeline(layout=layout, compute=stage)
         except (self.wgpu.GPUError, self.wgpu.GPUPipelineError) as error:
-            if self.lost.words or "lost" in str(error):
-                raise RuntimeError(f"the device was lost: {self.lost.words or error}") from error
             words = " ".join(str(error).removeprefix("Validation Error").split()).removeprefix("Caused by: ")
             raise GemmlabError(f"{text.name} does not compile: {words}", "WGSL that naga takes") from error
 
@@ -136,40 +143,40 @@ class Device:
         ]
         return self.api.create_bind_group(layout=self.layout, entries=entries)
 
-    def called(self, what: Any, *arguments: Any) -> Any:
-        """What a call gives; raises RuntimeError where the device was lost."""
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Around calls of wgpu; raises RuntimeError where the device was lost."""
         try:
-            found = what(*arguments)
+            yield
         except self.wgpu.GPUError as error:
             if "lost" not in str(error).lower():
                 raise
             self.lost.words = self.lost.words or str(error)
-            found = None
-        if self.lost.words:
-            raise RuntimeError(
-                f"the device was lost after dispatches of {self.once_s:.3g} s each: {' '.join(self.lost.words.split())}"
-            )
-        return found
+        if words := " ".join(self.lost.words.split()):
+            raise RuntimeError(f"the device was lost; its last dispatches took {self.once_s:.3g} s each: {words}")
 
     def elapsed(self, pipeline: Any, order: Sequence[Group]) -> float:
         """Seconds of these dispatches, repeated where they are too short for the clock; raises RuntimeError."""
         if not self.warm:  # what the driver compiles at the first dispatch
             self.submitted(pipeline, [order[:1]], None)
             self.warm = True
-        times = 1
+        times, most = 1, max(1, MOST_REPEATED // len(order))
         while True:
             taken = self.once(pipeline, [*order] * times)
             self.once_s = max(taken / (len(order) * times), 1e-9)
             more = 1 if self.clock is None else self.clock.missing(taken)
-            if more == 1 or times >= MOST_TIMES:
+            if more == 1 or times >= most:
                 return taken / times
-            times = min(times * more, MOST_TIMES)
+            times = min(times * more, most)
 
     def once(self, pipeline: Any, order: Sequence[Group]) -> float:
         """Seconds of these dispatches by the clock that is believed."""
         size = max(1, min(MOST_DISPATCHES, int(SUBMISSION_S / self.once_s)))
         parts = [order[first : first + size] for first in range(0, len(order), size)]
-        span_s, wall_s = self.submitted(pipeline, parts, self.clock)
+        span_s = wall_s = 0.0
+        for first in range(0, len(parts), MOST_SUBMISSIONS):
+            span, wall = self.submitted(pipeline, parts[first : first + MOST_SUBMISSIONS], self.clock)
+            span_s, wall_s = span_s + span, wall_s + wall
         if self.clock is None:
             return wall_s
         if not self.clock.checked and self.clock.believed(span_s, wall_s) is False:
@@ -182,6 +189,17 @@ class Device:
 
         All kernels have `loads` bound for writing: none begins before the one ahead of it has ended.
         """
+        with self.watched():
+            made, queries = self.encoded(pipeline, parts, clock)
+            started = time.perf_counter()
+            for commands in made:
+                self.api.queue.submit([commands])
+            self.api._poll_wait()
+            wall_s = time.perf_counter() - started
+        return (clock.span_s(self.resolved(queries, 2 * len(parts))) if clock else 0.0), wall_s
+
+    def encoded(self, pipeline: Any, parts: Sequence[Sequence[Group]], clock: Clock | None) -> tuple[list[Any], Any]:
+        """Commands for each part, and the set of timestamps that they write, if any."""
         made = []
         queries = self.api.create_query_set(type="timestamp", count=2 * len(parts)) if clock else None
         for place, part in enumerate(parts):
@@ -199,12 +217,7 @@ class Device:
                 run.dispatch_workgroups(*grid)
             run.end()
             made.append(encoder.finish())
-        started = time.perf_counter()
-        for commands in made:
-            self.called(self.api.queue.submit, [commands])
-        self.called(self.api._poll_wait)
-        wall_s = time.perf_counter() - started
-        return (clock.span_s(self.resolved(queries, 2 * len(parts))) if clock else 0.0), wall_s
+        return made, queries
 
     def resolved(self, queries: Any, count: int) -> list[int]:
         """The timestamps of a query set, in ticks."""
@@ -212,5 +225,5 @@ class Device:
         buffer = self.api.create_buffer(size=size, usage=self.usage["stamps"])
         encoder = self.api.create_command_encoder()
         encoder.resolve_query_set(queries, 0, count, buffer, 0)
-        self.called(self.api.queue.submit, [encoder.finish()])
+        self.api.queue.submit([encoder.finish()])
         return [int(each) for each in self.download(buffer, np.zeros(count, np.uint64))]

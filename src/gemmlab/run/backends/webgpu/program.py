@@ -53,7 +53,7 @@ class WebGpuProgram:
         self.held: list[Any] = []
         self.outputs: list[Any] = []
         self.sets: list[Group] = []
-        self.poisoned = poisoned(problem)
+        self.unwritten = poisoned(problem).storage
 
     @property
     def environment(self) -> dict[str, str]:
@@ -87,12 +87,13 @@ class WebGpuProgram:
     def poison(self) -> None:
         """Fill every D again."""
         for output in self.outputs:
-            self.device.write(output, self.poisoned.storage)
+            self.device.write(output, self.unwritten)
 
     def result(self, copy: int) -> Any:
         """D of a copy, (m, n)."""
-        self.poisoned.storage[...] = self.device.download(self.outputs[copy], self.poisoned.storage)
-        return self.poisoned.array.copy()
+        found = poisoned(self.problem)
+        found.storage[...] = self.device.download(self.outputs[copy], found.storage)
+        return found.array
 
     def counted(self, before: Loads = NONE) -> Loads:
         """What one multiplication of the first set loads, by a rung that counts; the counters begin at `before`."""
