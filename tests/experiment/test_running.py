@@ -10,6 +10,8 @@ from gemmlab.experiment import Options, run_one, run_together, running
 from gemmlab.problem import Gemm
 from gemmlab.record import GemmlabError, Record
 from gemmlab.run.contender import Contender
+from gemmlab.run.fault import Fault
+from gemmlab.run.measuring import Outcome
 from gemmlab.run.registry import contenders
 from gemmlab.run.timing import Protocol
 
@@ -117,3 +119,33 @@ def test_a_gpu_that_is_not_there_is_said(monkeypatch):
     running.chip_of.cache_clear()
     with pytest.raises(GemmlabError, match="backend cuda needs an NVIDIA GPU"):
         running.chip_of("cuda")
+
+
+def test_a_software_adapter_is_counted_but_neither_predicted_nor_held_against_a_limit():
+    from gemmlab.run.backends.webgpu.adapters import Adapter
+    from gemmlab.run.backends.webgpu.chip import chip_of
+
+    chip = chip_of(Adapter(name="llvmpipe", backend="Vulkan", kind="CPU", driver="Mesa"))
+    record = run_one(PROBLEM, made_up("told:0.004", backend="webgpu", counted_by="naive"), options(chip=chip))
+    m = record.measurement
+    assert record.count.global_load_elements == 2 * PROBLEM.m * PROBLEM.n * PROBLEM.k
+    assert (record.kernel.name, record.prediction) == ("naive", None)
+    assert (m.software, m.limit_s, m.fraction_of_limit) == (True, None, None)
+    assert m.environment["chip"] == "llvmpipe, a software adapter"
+    assert any("rank with no chip's" in note for note in m.notes)
+
+
+def test_backends_of_one_chip_are_timed_in_turn_and_others_apart(monkeypatch):
+    of = {"cuda": "h100-sxm", "webgpu": "h100-sxm", "cpu": "sapphire-rapids-56c"}
+    monkeypatch.setattr(running, "chip_of", lambda backend, device=0: chips.get(of[backend]))
+    together = []
+
+    def measured(problem, contenders, *given, **how):
+        together.append([each.backend for each in contenders])
+        return [Outcome(contender=each, fault=Fault("crashed")) for each in contenders]
+
+    monkeypatch.setattr(running, "measure", measured)
+    given = [made_up("steady", backend=backend) for backend in ("cuda", "cpu", "webgpu")]
+    records = run_together(PROBLEM, given, options(chip=None))
+    assert together == [["cuda", "webgpu"], ["cpu"]]
+    assert [record.measurement.backend for record in records] == ["cuda", "cpu", "webgpu"]

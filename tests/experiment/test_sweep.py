@@ -294,6 +294,19 @@ def test_a_plan_is_another_where_anything_that_it_says_is(tmp_path):
     assert plan(source=source) != plans[-1]
 
 
+@pytest.mark.parametrize("ending", [".py", ".wgsl"])
+def test_the_text_of_ones_own_kernel_counts_whatever_is_said_behind_its_name(tmp_path, ending):
+    file = tmp_path / f"mine{ending}"
+    own = contender("fast;tile=4x8", source=f"gemmlab.run.own:program:{file}:fast;tile=4x8")
+    plans = []
+    for text in ("one", "another"):
+        file.write_text(text)
+        items = items_of([Shape(Gemm(8, 8, 8))], [own], lambda _: "epyc")
+        plans.append(plan_of(items))
+    assert plans[0] != plans[1]
+    assert items[0].key.kernel == f"mine{ending}:fast;tile=4x8"
+
+
 def test_contenders_that_do_not_fit_together_are_run_alone_and_say_so():
     def small(problem, contenders, options):
         if len(contenders) > 1:

@@ -144,3 +144,14 @@ def test_each_kernel_says_its_idea_once():
     assert "\n    one: three loops\n" in text
     assert "other:" not in text
     assert "<1%" in run_table([ran("still", 0.01, 0.001)])
+
+
+def test_a_software_adapters_time_has_no_place_beside_a_chips():
+    software = ran("tiled", 0.5e-3, software=True)
+    text = run_table([software, ran("naive", 4e-3), ran("numpy", 2e-3, vendor=True)], width=80)
+    assert [row(text, name)[0] for name in ("tiled", "naive", "numpy")] == ["-", "2", "1"]
+    assert "fastest: numpy" in text
+    assert "naive has 0.50 of numpy's speed" in text
+    alone = run_table([software, ran("naive", 4e-3, software=True)], width=80)
+    assert [row(alone, name)[0] for name in ("tiled", "naive")] == ["1", "2"]
+    assert "by a software adapter" in run_svg([software])

@@ -48,3 +48,16 @@ def flat(problem):
 
 def refusing(problem):
     raise GemmlabError("only multiples of 7 are multiplied", "pad m")
+
+
+def changing(problem):
+    program = Program(problem)
+    program.environment["timed"] = "one clock"
+    poison = program.poison
+
+    def poisoned():
+        poison()
+        program.environment["timed"] = "another clock"
+
+    program.poison = poisoned
+    return program

@@ -189,3 +189,8 @@ def test_a_gpu_is_read_while_it_works(monkeypatch):
     assert read[0] == 1
     assert read.count("working") >= len(outcome.timing.samples)
     assert outcome.environment["sm_clock"] == "1455 MHz"
+
+
+def test_what_a_program_finds_out_while_it_is_timed_is_kept():
+    (outcome,) = measure(PROBLEM, [made_up("changing")], QUICK)
+    assert outcome.environment["timed"] == "another clock"

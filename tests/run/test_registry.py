@@ -70,3 +70,15 @@ def test_what_is_none_is_said(names, backends, said):
     with pytest.raises(GemmlabError) as caught:
         registry.contenders(names, backends, ("int4", "int4"))
     assert said in str(caught.value)
+
+
+def test_a_file_of_ones_own_goes_to_the_backend_that_takes_its_language(tmp_path):
+    for name in ("mine.py", "mine.wgsl"):
+        (tmp_path / name).write_text("")
+    (kernel,) = registry.contenders([f"{tmp_path}/mine.wgsl:main;tile=4x8"], ["cpu", "webgpu"])
+    assert (kernel.backend, kernel.name) == ("webgpu", "main;tile=4x8")
+    assert kernel.source.endswith(f"{tmp_path}/mine.wgsl:main;tile=4x8")
+    (kernel,) = registry.contenders([f"{tmp_path}/mine.py:mine"], ["webgpu", "cpu"])
+    assert kernel.backend == "cpu"
+    with pytest.raises(GemmlabError, match=r"\.wgsl files do not run on cpu"):
+        registry.contenders([f"{tmp_path}/mine.wgsl:main"], ["cpu"])
