@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from gemmlab.numerics.reveal.confirming import Confirmation, confirmed, eliminat
 from gemmlab.numerics.reveal.evidence import Evidence, Found, Revealed
 from gemmlab.numerics.reveal.integers import integer_unit
 from gemmlab.numerics.reveal.numbers import Numbers
-from gemmlab.numerics.reveal.rules import Family, readings, ruled
+from gemmlab.numerics.reveal.rules import Family, Fields, readings, ruled
 from gemmlab.numerics.reveal.sieving import Sieve, replaced
 from gemmlab.numerics.reveal.structure import Structure, structure_of
 from gemmlab.numerics.reveal.trees import nested
@@ -91,8 +91,7 @@ class Inference:
         kept = self.stored()
         found, k = self.structures(kept)
         units = self.summed(found, kept, k)
-        families = ruled(backend, self.numbers, units, self.evidence)
-        units, others, told = self.settled(families, confirm)
+        units, others, told = self.settled(ruled(backend, self.numbers, units, self.evidence), confirm)
         alternatives = Found([*units, *others])
         ends = any(each.probe == "instruction" for each in self.evidence)
         return Revealed(
@@ -100,55 +99,73 @@ class Inference:
             nested(units[0]), told.vectors, told.mismatches, told.first, backend.asked, backend.calls, backend.hidden,
         )  # fmt: skip
 
-    def settled(self, families: list[Family], confirm: int) -> tuple[list[Unit], list[Unit], Confirmation]:
+    def settled(self, turns: Iterable[list[Family]], confirm: int) -> tuple[list[Unit], list[Unit], Confirmation]:
         """The units and rules that are left, and how the first of them did; the best where none gives every bit."""
-        backend, failed = self.backend, []
-        units, others = self.told_apart(families, [])
+        failed: list[Sieve] = []
         tried: list[tuple[list[Unit], list[Unit], Confirmation]] = []
-        while units and len(tried) < AGAIN:
-            seed = self.seed + 1 + len(tried)
-            told = confirmed(backend, self.numbers, structure_of(units[0]), units[0], seed, confirm)
-            tried.append((units, others, told))
-            if told.wrong is None:
+        seen: list[Family] = []
+        for families in turns:
+            seen += families
+            if self.tried(families, failed, tried, confirm, deep=False):
                 break
-            # Vectors on which a unit failed are the best to find another by.
-            failed.append(told.wrong)
-            units, others = self.told_apart(families, failed)
+        else:
+            if not tried:
+                tried.append(self.checked(seen[0].ruled(0)[:1], [], 0, confirm))
+            self.tried(seen, failed, tried, confirm, deep=True)
         return min(tried, key=lambda each: each[2].mismatches)
 
-    def told_apart(self, families: list[Family], failed: list[Sieve]) -> tuple[list[Unit], list[Unit]]:
+    def tried(
+        self, families: list[Family], failed: list[Sieve],
+        tried: list[tuple[list[Unit], list[Unit], Confirmation]], confirm: int, deep: bool,
+    ) -> bool:  # fmt: skip
+        """Whether one of the units that vectors leave gives every bit; what was tried and what failed are added to."""
+        for _ in range(AGAIN):
+            left, others = self.told_apart(families, failed, deep)
+            if not left:
+                return False
+            tried.append(self.checked(left, others, len(tried), confirm))
+            wrong = tried[-1][2].wrong
+            if wrong is None:
+                return True
+            # Vectors on which a unit failed are the best to find another by.
+            failed.append(wrong)
+        return False
+
+    def checked(
+        self, left: list[Unit], others: list[Unit], turn: int, confirm: int
+    ) -> tuple[list[Unit], list[Unit], Confirmation]:
+        """The units and how the first of them does on vectors that it has not seen."""
+        shape = structure_of(left[0])
+        return left, others, confirmed(self.backend, self.numbers, shape, left[0], self.seed + 1 + turn, confirm)
+
+    def told_apart(self, families: list[Family], failed: list[Sieve], deep: bool) -> tuple[list[Unit], list[Unit]]:
         """The units that blocks of vectors leave, and the first of them with other rules that they leave as well.
 
-        Where none is left, the first of all; none at all if vectors failed before.
+        With `deep` a zero counts with an exponent that shows only in sums of products that are all below the
+        accumulator's last place. Nothing at all where vectors leave nothing.
         """
         left: list[Unit] = []
-        for at in range(TRIED):
-            tried = held(failed, [unit for each in families for unit in each.ruled(at)])
+        for at in range(1 if deep else max(len(each.rules) for each in families)):
+            if deep:
+                units = [unit for each in families for unit in each.ruled(0)[:TRIED]]
+                units = [replaced(unit, zero_exponent=exponent) for unit in units for exponent in DEEP]
+            else:
+                units = [unit for each in families for unit in each.ruled(at)]
+            tried = held(failed, units)
             left = eliminated(self.backend, self.numbers, tried, self.seed + 1000 * at) if tried else []
             if left:
                 break
-        if failed and not left:
-            # Where a zero's exponent shows only in sums of products that are all below the accumulator's last place.
-            units = [unit for each in families for unit in each.ruled(0)[:TRIED]]
-            tried = held(failed, [replaced(unit, zero_exponent=at) for unit in units for at in DEEP])
-            left = eliminated(self.backend, self.numbers, tried, self.seed) if tried else []
-        if not left:
-            return [] if failed else families[0].ruled(0)[:1], []
         # What is left open about sums and what about rules are looked at one after the other: together they are many.
         others: list[Unit] = []
         for place, unit in enumerate(left[:TRIED]):
-            # Where no rules fit, all structures are one family.
-            own = (each.rules for each in families if structure_of(each.units[0]) == structure_of(unit)
-                   and each.units[0].sum == unit.sum)  # fmt: skip
-            rules = next(own, families[0].rules)
-            named = held(failed, [replaced(unit, **each) for each in rules])
+            named = held(failed, [replaced(unit, **each) for each in alike(families, unit)])
             others = eliminated(self.backend, self.numbers, [unit, *(each for each in named if each != unit)],
                                 self.seed + 7)  # fmt: skip
             if others:
-                chosen = {name: getattr(others[0], name) for name in rules[0]}
+                chosen = {name: getattr(others[0], name) for name in families[0].rules[0]}
                 left = [others[0], *(replaced(each, **chosen) for each in left[place + 1 :])]
                 break
-        if not nan_seen(self.evidence):
+        if left and not nan_seen(self.evidence):
             others = [*others, replaced(left[0], nan_code=left[0].nan_code - 1)]
         return left, others
 
@@ -241,6 +258,13 @@ class Inference:
             self.note("sums", f"{len(asked):,} sweeps of a small term below a large one",
                       f"{len(units)} candidates give every answer", described(units[0]))  # fmt: skip
         return units
+
+
+def alike(families: list[Family], unit: Unit) -> list[Fields]:
+    """The rules of all units of that structure; of the first where there is no such, as where no rules fit."""
+    own = [each for each in families if each.units[0].sum == unit.sum
+           and structure_of(each.units[0]) == structure_of(unit)] or families[:1]  # fmt: skip
+    return [rules for each in own for rules in (*each.rules, *each.unseen)]
 
 
 def held(sieves: list[Sieve], units: list[Unit]) -> list[Unit]:

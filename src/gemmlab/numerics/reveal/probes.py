@@ -214,6 +214,23 @@ def specials(numbers: Numbers, k: int, hidden: bool) -> list[tuple[str, Row]]:
     return made
 
 
+def flushed_before(numbers: Numbers, hidden: bool) -> list[tuple[str, Row]]:
+    """Subnormal operands and addends of sums that are normal, so that flushed results do not hide flushed inputs."""
+    made = []
+    a, b, c = span(numbers.a_format), span(numbers.b_format), span(numbers.accumulate)
+    names = (numbers.a_format, numbers.b_format)
+    for at, (own, other) in enumerate(((a, b), (b, a))):
+        scale = c.normal + 2 - own.low
+        small, large = code(math.ldexp(1.0, own.low), names[at]), code(math.ldexp(1.0, scale), names[1 - at])
+        if own.low < own.normal and other.normal <= scale <= other.high and small is not None and large is not None:
+            pair = (large, small) if at else (small, large)
+            made.append((f"subnormal {'ab'[at]}", Row({0: pair}, 0, f"2^{own.low} (subnormal) * 2^{scale}")))
+    addend, product = numbers._replace(subnormals=True).addend(1.0, c.normal - 1), numbers.product(1.5, c.normal)
+    if not hidden and addend is not None and product is not None:
+        made.append(("subnormal addend", Row({0: product}, addend, f"C = 2^{c.normal - 1}, and 1.5*2^{c.normal}")))
+    return made
+
+
 def converted(numbers: Numbers, structure: Structure, k: int, hidden: bool) -> list[Row]:
     """A product of a subnormal, its negative from normal operands, and a small term: a converted operand is normal.
 

@@ -75,6 +75,16 @@ class Grid:
         )
         return cls(base, table)
 
+    def times(self, **choices: Iterable[Any]) -> Grid:
+        """Each of the candidates with all combinations of some more fields' values, the last named turning fastest."""
+        table = self.table
+        for name, values in choices.items():
+            words = [NAMED[name][value] if name in NAMED else int(value) for value in values]
+            count = len(table)
+            table = np.repeat(table, len(words), axis=0)
+            table[:, COLUMNS.index(name)] = np.tile(words, count)
+        return Grid(self.base, table)
+
     def column(self, name: str) -> Table:
         """All candidates' values of one field."""
         return np.asarray(self.table[:, COLUMNS.index(name)])
