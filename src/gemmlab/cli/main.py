@@ -40,6 +40,10 @@ VERBS = {
         "gemmlab.cli.numerics",
         "What a matrix unit's accumulator does to the bits: emulated, traced term by term, predicted, revealed.",
     ),
+    "report": Verb(
+        "gemmlab.cli.report",
+        "The whole story of one multiplication as one page: counted, emulated, broken, timed here, bit by bit.",
+    ),
     "chips": Verb(
         "gemmlab.cli.chips", "What is known of each chip, from which source, and whether it agrees with itself."
     ),

@@ -14,6 +14,7 @@ from gemmlab.experiment.lesson.sizes import spelled
 from gemmlab.experiment.lesson.times import timed
 from gemmlab.problem import Gemm
 from gemmlab.record import GemmlabError, Record
+from gemmlab.run.fault import CRASHED, WRONG
 
 Told = Callable[[str], None]
 
@@ -56,8 +57,8 @@ class Lesson:
         """The emulator agrees with every formula, and no kernel that is meant to be right gave a wrong result."""
         checked = [each.valued for each in self.kernels] + list(self.times)
         wrong = any(record and record.verdict and not record.verdict.ok for record in checked)
-        faults = any(record.measurement and record.measurement.fault for record in self.times)
-        return all(each.agrees for each in self.kernels) and not wrong and not faults
+        faults = {record.measurement.fault for record in self.times if record.measurement}
+        return all(each.agrees for each in self.kernels) and not wrong and not faults & {WRONG, CRASHED}
 
 
 def teach(problem: Gemm, chip: Chip, settings: Settings = Settings(), told: Told = lambda text: None) -> Lesson:
@@ -97,20 +98,23 @@ def teach(problem: Gemm, chip: Chip, settings: Settings = Settings(), told: Told
 
 def sizes_said(problem: Gemm, kernels: tuple[Counted, ...]) -> list[str]:
     """What was emulated otherwise than asked, and why."""
-    said = []
+    found: dict[str, list[str]] = {}
     for each in kernels:
         values = each.emulated.emulation is not None and each.emulated.emulation.values
         if not each.whole:
-            said.append(
-                f"{each.name} was emulated at {spelled_of(each.emulated)}, as {spelled(problem)} is more than can be "
-                "launched or walked here; its count at the asked size is the formula's."
+            said = (
+                f"emulated at {spelled_of(each.emulated)}, as {spelled(problem)} is more than can be launched or "
+                "walked here; counts at the asked size are the formula's."
             )
         elif not values and each.valued is not None:
-            said.append(
-                f"{each.name} at {spelled(problem)} was counted block class by block class; its values were computed "
-                f"at {spelled_of(each.valued)}, where they are checked."
+            said = (
+                f"counted at {spelled(problem)} by classes of blocks; values were computed, and checked, at "
+                f"{spelled_of(each.valued)}."
             )
-    return said
+        else:
+            continue
+        found.setdefault(said, []).append(each.name)
+    return [f"{', '.join(names)}: {said}" for said, names in found.items()]
 
 
 def spelled_of(record: Record) -> str:

@@ -90,7 +90,9 @@ def placed(
 
 def sorted_out(records: Iterable[Record], problem: Gemm) -> tuple[list[Record], list[str]]:
     """Those with a time or a fault worth seeing, the slowest first; those that cannot run here in words."""
-    kept, said = [], []
+    kept: list[Record] = []
+    said: list[str] = []
+    smaller: dict[str, list[str]] = {}
     for record in records:
         measured = record.measurement
         if measured is None:
@@ -100,10 +102,9 @@ def sorted_out(records: Iterable[Record], problem: Gemm) -> tuple[list[Record], 
         else:
             kept.append(record)
             if record.problem and not measured.fault and size_differs(record, problem):
-                said.append(
-                    f"{measured.kernel} was timed at {spelled(record.problem)}: its share of the time is too short for "
-                    f"{spelled(problem)}."
-                )
+                smaller.setdefault(spelled(record.problem), []).append(measured.kernel)
+    for size, names in smaller.items():
+        said.append(f"{', '.join(names)}: timed at {size}, as the time given is too short for {spelled(problem)}.")
     kept.sort(key=lambda record: (record.measurement.flop_per_s or 0.0) if record.measurement else 0.0)
     return kept, said
 
