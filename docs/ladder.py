@@ -8,6 +8,8 @@ from typing import Any
 from measured import result
 from tables import table
 
+COUNTED = ("formula", "adapter", "emulated")  #: how loads are known, as benchmarks/webgpu_counts.py calls it
+
 
 def where(found: dict[str, Any]) -> str:
     """The chip, the date and the versions."""
@@ -40,7 +42,22 @@ def ladder(format_: str) -> str:
     return f"{where(found)}; each rung in turn with torch.matmul, results against float64.\n\n" + table(heads, rows)
 
 
+def counted() -> str:
+    """Loads by formula, on an adapter and in the emulator."""
+    found = result("webgpu_counts")
+    told = found["rows"][0]["environment"]
+    rows = [
+        [f"`{row['kernel']}`", " x ".join(map(str, row["sides"])), *(f"{row[how]:,}" for how in COUNTED)]
+        for row in found["rows"]
+        if row["right"]
+    ]
+    where = f"Counted {found['date']} on {told['device']}, {told['driver']}, wgpu {told['wgpu']}"
+    heads = ["kernel", "m x n x k", "by formula", "on the adapter", "emulated"]
+    return f"{where}; elements of A and B, every result right.\n\n" + table(heads, rows)
+
+
 LADDER: dict[str, Callable[[], str]] = {
     "result gpu ladder float32": lambda: ladder("float32"),
+    "result webgpu counts": counted,
     "result gpu ladder bfloat16": lambda: ladder("bfloat16"),
 }

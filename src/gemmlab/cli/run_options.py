@@ -36,13 +36,13 @@ KERNELS = Section(
         ),
         Flag(
             "kernel",
-            "Kernels by name, as naive,numpy or cpu:naive, or one's own as FILE.py:FUNC; default all that take the "
-            "formats.",
+            "Kernels by name, as naive,numpy or cpu:naive, or one's own as FILE.py:FUNC or FILE.wgsl:ENTRY; default all "
+            "that take the formats.",
             "NAME,...",
             listed,
         ),
         Flag("threads", "Threads of the CPU; default one for each core.", "N", size),
-        Flag("device", "Which GPU; default 0.", "N", number),
+        Flag("device", "Which GPU, or which adapter of webgpu; default 0.", "N", number),
     ),
 )
 
