@@ -4,7 +4,7 @@ python benchmarks/numerics_reveal.py            # writes benchmarks/results/nume
 
 A unit is recovered where the one found gives, on vectors that reveal has never seen and that another generator draws,
 the bits of the true one, and every field that differs was reported as open and, set to its true value in the unit
-found, changes none of those bits.
+found (with the fields that were reported as open only together with it), changes none of those bits.
 """
 
 import argparse
@@ -85,7 +85,8 @@ def compared(unit: Unit, name: str | None, confirm: int, fresh: int = FRESH) -> 
     wrong = {field: [str(truth.get(field)), str(got.get(field))] for field in differing if field not in reasons}
     rivals = {"the true unit": unit}
     for field in differing:
-        single = alone(found.unit, unit, field)
+        along = found.ambiguous[field].along if field in found.ambiguous else ()
+        single = alone(found.unit, unit, (field, *along))
         if single is not None:
             rivals[field] = single
     unequal = fresh_mismatches(unit, found.unit, rivals, (found.a_format, found.b_format), fresh)
@@ -106,14 +107,17 @@ def compared(unit: Unit, name: str | None, confirm: int, fresh: int = FRESH) -> 
     }
 
 
-def alone(found: Unit, true: Unit, field: str) -> Unit | None:
-    """The unit found with the true value of one field; None where it says nothing without others, or contradicts."""
+def alone(found: Unit, true: Unit, names: tuple[str, ...]) -> Unit | None:
+    """The unit found with the true value of a field and of those that are open only together with it.
+
+    None where it says nothing without others, or contradicts.
+    """
     try:
-        if field not in fields(true) or field in ("sum", "c"):
+        if names[0] not in fields(true) or names[0] in ("sum", "c"):
             return None
         # Whether a zero has a sign, and whether a -0 stays, are one question where none comes out.
-        both = ("zero_sign", "negative_zero") if field in ("zero_sign", "negative_zero") else (field,)
-        return msgspec.structs.replace(found, **{each: getattr(true, each) for each in both})
+        both = ("zero_sign", "negative_zero") if names[0] in ("zero_sign", "negative_zero") else ()
+        return msgspec.structs.replace(found, **{each: getattr(true, each) for each in (*names, *both)})
     except GemmlabError:
         return None
 

@@ -31,7 +31,7 @@ def aligned(base: Unit, structure: Structure) -> Iterator[Grid]:
         yield Grid.over(replaced(base, sum="pairs", align_bits=0, **fields))
         return
     yield Grid.over(replaced(base, sum="exact", align_bits=0, **fields))
-    yield Grid.over(replaced(base, align_bits=1, **fields), align_bits=ALIGN, cut=CUTS)
+    yield Grid.over(replaced(base, align_bits=1, **fields), cut=CUTS, align_bits=ALIGN)
     if structure.c == "early" and structure.order == "ascending" and structure.terms > 1:
         joined: Fields = {"align_bits": 1, "join_bits": 8, "c": "floor"}
         halves = {"terms": structure.terms // 2, "order": "parity"}

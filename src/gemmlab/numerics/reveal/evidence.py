@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -10,6 +11,7 @@ from gemmlab import formats
 from gemmlab.numerics.reference import Sum, dot
 from gemmlab.numerics.reveal.numbers import Numbers
 from gemmlab.numerics.unit import Unit
+from gemmlab.record import GemmlabError
 
 
 class Evidence(msgspec.Struct, frozen=True):
@@ -26,6 +28,7 @@ class Ambiguity(msgspec.Struct, frozen=True):
 
     values: tuple[Any, ...]  #: some of the values that explain all answers, the chosen one first
     reason: str
+    along: tuple[str, ...] = ()  #: fields that change with it, where it cannot change by itself
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -135,8 +138,22 @@ def shown(value: Any) -> str:
     return hex(value) if isinstance(value, int) and not isinstance(value, bool) and value > 1 << 14 else str(value)
 
 
-def reason(field: str, unit: Unit, numbers: Numbers, hidden: bool) -> str:
-    """Why a field does not show."""
+#: why a field does not show where no other values than these are possible: field, values, reason; the first that fits
+REASONS = (
+    ("rounding", {"rne", "rna"}, "no sum that these formats can make lies halfway between two results"),
+    ("rounding", {"rne", "rna", "floor"}, "what these formats show of sums that do not fit is rounded alike by these"),
+    ("rounding", {"rne", "rna", "rz"}, "what these formats show of sums that do not fit is rounded alike by these"),
+    ("rounding", {"rz", "floor"}, "no negative sum that these formats can make has bits below those kept"),
+    ("negative_zero", {"ieee", "rounded"}, "every -0 that comes out is one by both"),
+    ("negative_zero", {"positive", "rounded"}, "no negative sum of these formats is rounded to zero"),
+)
+
+
+def reason(field: str, unit: Unit, numbers: Numbers, hidden: bool, open_: Sequence[Any] = ()) -> str:
+    """Why a field does not show; `open_`: its values that explain all answers."""
+    for name, values, why in REASONS:
+        if name == field and open_ and values.issuperset(open_):
+            return why
     span = numbers.said()
     instead = " and C is hidden" if hidden else ""
     return {
@@ -169,15 +186,46 @@ class Found(NamedTuple):
 
     units: list[Unit]
 
+    def nearest(self) -> dict[str, dict[str, list[str]]]:
+        """By field and other value of it, as shown, the fields that change with it in the unit most like the first."""
+        chosen = fields(self.units[0])
+        found: dict[str, dict[str, list[str]]] = {}
+        for unit in self.units[1:]:
+            other = fields(unit)
+            changed = [name for name, value in chosen.items() if other.get(name, value) != value]
+            for name in changed:
+                known = found.setdefault(name, {})
+                along = [each for each in changed if each != name]
+                if len(along) < len(known.setdefault(shown(other[name]), along)):
+                    known[shown(other[name])] = along
+        return found
+
+    def singles(self) -> list[Unit]:
+        """The first unit with one field changed, where the others have that change only beside more."""
+        first, made = self.units[0], []
+        for name, values in self.nearest().items():
+            for unit in self.units[1:]:
+                if values.get(shown(getattr(unit, name))):
+                    try:
+                        made.append(msgspec.structs.replace(first, **{name: getattr(unit, name)}))
+                    except GemmlabError:  # one that contradicts the other fields
+                        continue
+        return list(dict.fromkeys(made))
+
     def ambiguous(self, numbers: Numbers, hidden: bool, ends: bool) -> dict[str, Ambiguity]:
         """The fields in which they differ; `ends`: where an instruction ends was seen from what fills it up."""
-        chosen = fields(self.units[0])
+        unit, nearest = self.units[0], self.nearest()
         found: dict[str, Ambiguity] = {}
-        for name, value in chosen.items():
+        for name, value in fields(unit).items():
             others = {shown(v): v for v in (fields(u).get(name, value) for u in self.units[1:]) if v != value}
             if others:
-                found[name] = Ambiguity((value, *others.values()), reason(name, self.units[0], numbers, hidden))
-        unit = self.units[0]
+                values = (value, *others.values())
+                along = dict.fromkeys(each for changed in nearest[name].values() for each in changed)
+                why = reason(name, unit, numbers, hidden, values)
+                # Where no value is possible by itself, the reason that it does not show is the other field.
+                if all(nearest[name].values()):
+                    why = f"only together with {' and '.join(along)}: the same bits come out in another way"
+                found[name] = Ambiguity(values, why, tuple(along))
         if unit.c == "early" and unit.order == "ascending" and not ends:
             found["instruction_k"] = Ambiguity((unit.k, 2 * unit.k), reason("instruction_k", unit, numbers, hidden))
         if unit.nan == "fixed":

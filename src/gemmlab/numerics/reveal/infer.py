@@ -93,6 +93,11 @@ class Inference:
         units = self.summed(found, kept, k)
         units, others, told = self.settled(ruled(backend, self.numbers, units, self.evidence), confirm)
         alternatives = Found([*units, *others])
+        # What was seen to be open together may be open by itself: others were followed, few of very many.
+        singles = alternatives.singles()
+        if singles and told.wrong is None:
+            left = eliminated(backend, self.numbers, [units[0], *singles], self.seed + 8)
+            alternatives = Found([*alternatives.units, *(each for each in left if each != units[0])])
         ends = any(each.probe == "instruction" for each in self.evidence)
         return Revealed(
             units[0], *self.names, tuple(self.evidence), alternatives.ambiguous(self.numbers, backend.hidden, ends),
