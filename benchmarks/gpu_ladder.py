@@ -1,6 +1,6 @@
 """The GPU ladder on this machine: every rung beside its count, its prediction and the vendor's library.
 
-    python benchmarks/gpu_ladder.py --out benchmarks/results/gpu_ladder_h200.json [--quick]
+    python benchmarks/gpu_ladder.py --out benchmarks/results/gpu_ladder.json [--quick]
 
 Needs an NVIDIA GPU, torch, triton, numba-cuda and cuda-bindings. float32 rungs (numba.cuda, CUDA C++), bfloat16 rungs
 (Triton), each in turn with the vendor's kernel (A B A B), on random normal operands, in short bursts with pauses; every
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import importlib.metadata
+import itertools
 import json
 import os
 import platform
@@ -34,6 +35,12 @@ from gemmlab.run.registry import contenders_of  # noqa: E402
 SIDES = (256, 512, 1024, 2048, 4096, 8192)
 BAR_SIDES = (4096, 8192)
 VARIANTS = ("num_stages=4", "PARTS=1")  # of `persistent`, whose own settings are the first
+#: each faster than those before it, where it has a program for every multiprocessor
+ORDER = {
+    "float32": ("uncoalesced", "naive", "coalesced", "tiled", "register_1d", "register_2d", "vectorised", "warp_tile"),
+    "bfloat16": ("tensor", "persistent"),
+}
+MULTIPROCESSORS = 132  # of an H200
 QUICK_S, FULL_S = 140.0, 540.0
 STARTS = 8  # of the working process
 PACKAGES = ("torch", "triton", "numba", "numba-cuda", "cuda-bindings", "numpy")
@@ -99,6 +106,7 @@ def counted(row: dict[str, Any]) -> dict[str, Any]:
     assert record.count is not None
     assert record.prediction is not None
     return {
+        "programs": -(-row["n"] // kernel.block_m) * -(-row["n"] // kernel.block_n) * kernel.split_k,
         "counted": {
             "global_load_elements": record.count.global_load_elements,
             "global_load_bytes": record.count.global_load_bytes,
@@ -106,6 +114,25 @@ def counted(row: dict[str, Any]) -> dict[str, Any]:
         },
         "predicted": {"time_s": record.prediction.time_s, "bound": record.prediction.bound},
     }
+
+
+def ordered(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """By format and side: the promised order among the rungs that fill the chip, their times, and whether it holds."""
+    found = {}
+    for form, names in ORDER.items():
+        for side in SIDES:
+            times = {
+                row["kernel"]: row["time_s"]
+                for row in rows
+                if (row["format"], row["n"], row["layout"]) == (form, side, "nn")
+                and not row["variant"]
+                and "time_s" in row
+                and row.get("programs", 0) >= MULTIPROCESSORS
+            }
+            told = [name for name in names if name in times]
+            holds = all(times[high] < times[low] for low, high in itertools.pairwise(told))
+            found[f"{form} {side}"] = {"rungs": told, "holds": holds}
+    return found
 
 
 def problem_of(row: dict[str, Any]) -> Gemm:
@@ -187,7 +214,7 @@ def table(rows: list[dict[str, Any]]) -> str:
 def main() -> None:
     """Measure, count, write."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--out", default="benchmarks/results/gpu_ladder_h200.json")
+    parser.add_argument("--out", default="benchmarks/results/gpu_ladder.json")
     parser.add_argument("--quick", action="store_true", help="1024 and 4096, bfloat16 8192 too")
     parser.add_argument("--seconds", type=float, help="after which nothing new begins")
     options = parser.parse_args()
@@ -207,11 +234,12 @@ def main() -> None:
         "machine": machine(),
         "date": datetime.date.today().isoformat(),
         "said": said,
+        "order": ordered(rows),
         "rows": rows,
     }
     Path(options.out).parent.mkdir(parents=True, exist_ok=True)
     Path(options.out).write_text(json.dumps(result, indent=1) + "\n")
-    print(table(rows), *said, sep="\n")
+    print(table(rows), *said, json.dumps(result["order"], indent=1), sep="\n")
 
 
 if __name__ == "__main__":

@@ -64,6 +64,17 @@ def test_every_item_is_named_once_and_counted_where_it_is_the_rung_itself(ladder
         assert bool(ladder.counted(each)) == (not each["variant"])
 
 
+def test_the_order_is_asked_of_rungs_that_fill_the_chip(ladder):
+    def row(kernel, time_s, programs):
+        words = {"kernel": kernel, "variant": "", "format": "float32", "layout": "nn", "n": 1024}
+        return {**words, "time_s": time_s, "programs": programs}
+
+    rows = [row("naive", 3.0, 4096), row("tiled", 2.0, 4096), row("register_1d", 1.0, 256), row("warp_tile", 5.0, 64)]
+    assert ladder.ordered(rows)["float32 1024"] == {"rungs": ["naive", "tiled", "register_1d"], "holds": True}
+    rows[0]["time_s"] = 1.5
+    assert ladder.ordered(rows)["float32 1024"]["holds"] is False
+
+
 def test_figures_of_rounds():
     work = module("gpu_ladder_work")
     found = work.figures(([2.0, 4.0, 2.0], [1.0, 1.0, 1.0]))
