@@ -1,40 +1,122 @@
-"""What stands in machine code for NVIDIA's chips: registers, spills and instructions, by the vendor's disassembler."""
+"""What compilers made for NVIDIA's chips: instructions in PTX and machine code, registers, spills, shared memory."""
 
 import os
 import re
 import shutil
 import subprocess
-from importlib import util
+from dataclasses import dataclass
+from importlib import metadata, util
 
 import pytest
 
-SHARED_LIMIT = (
-    232_448  # bytes of a block on compute capability 9.0: CUDA C++ Programming Guide, technical specifications
-)
+#: bytes of a block on compute capability 9.0: CUDA C++ Programming Guide, technical specifications
+SHARED_LIMIT = 227 * 1024
+REGISTERS_OF_SM = 65_536
+INSTALL = "tools/add-compilers .venv, as `make test` does"
 
 
-def disassembler():
-    """The path of `cuobjdump`: the system's, or the one that Triton's package has; skips where there is none."""
-    found = shutil.which("cuobjdump")
+@dataclass(frozen=True)
+class Usage:
+    """What a kernel takes, as the assembler or the disassembler says it; bytes but for registers."""
+
+    registers: int
+    stack: int
+    spilled: int = 0  #: of stores and loads together
+    local: int = 0
+    shared: int = 0  #: what the kernel declares; what a launch asks for is not in it
+
+
+def there(package):
+    """Whether a module, or one within a package, can be imported."""
+    try:
+        return util.find_spec(package) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def need(*packages):
+    """Skip where one of them is missing, and say what would install it."""
+    if missing := [package for package in packages if not there(package)]:
+        pytest.skip(f"{', '.join(missing)} not installed: {INSTALL}")
+
+
+def version(*distributions):
+    """Names with their versions, of those that are installed."""
+    found = []
+    for name in distributions:
+        try:
+            found.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            continue
+    return ", ".join(found)
+
+
+def tools(*names):
+    """Paths of programs of CUDA's toolkit: those that Triton's package has, then the system's; skips without any."""
     triton = util.find_spec("triton")
-    if found is None and triton is not None:
-        found = os.path.join(os.path.dirname(triton.origin), "backends", "nvidia", "bin", "cuobjdump")
-    if found is None or not os.path.isfile(found):
-        pytest.skip("no cuobjdump: neither CUDA's toolkit nor triton is installed")
+    folder = os.path.join(os.path.dirname(triton.origin), "backends", "nvidia", "bin") if triton else ""
+    found = [path for name in names for path in (os.path.join(folder, name), shutil.which(name)) if path]
+    if not (found := [path for path in found if os.path.isfile(path)]):
+        pytest.skip(f"no {names[0]}: neither triton nor CUDA's toolkit is installed: {INSTALL}")
     return found
 
 
 def read(code, folder):
-    """Instructions by opcode with its suffixes, and the registers of a thread."""
-    tool, path = disassembler(), folder / "code.cubin"
+    """Instructions of machine code by opcode with its suffixes, and what the kernel takes."""
+    path = folder / "code.cubin"
     path.write_bytes(code)
 
     def said(option):
-        return subprocess.run([tool, option, str(path)], capture_output=True, text=True, check=True).stdout
+        return subprocess.run(
+            [tools("cuobjdump")[0], option, str(path)], capture_output=True, text=True, check=True
+        ).stdout
 
     opcodes = re.findall(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9.]*)", said("-sass"))
-    registers = int(re.search(r"REG:(\d+)", said("-res-usage")).group(1))
-    return opcodes, registers
+    assert opcodes
+    return opcodes, listed(said("-res-usage"))
+
+
+def listed(text):
+    """What `cuobjdump -res-usage` says of the one kernel."""
+    numbers = dict(re.findall(r"(REG|STACK|SHARED|LOCAL):(\d+)", text))
+    return Usage(int(numbers["REG"]), int(numbers["STACK"]), 0, int(numbers["LOCAL"]), int(numbers["SHARED"]))
+
+
+def told(text):
+    """What `ptxas -v` says of the one kernel."""
+    stack, stores, loads = map(
+        int,
+        re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", text).groups(),
+    )
+    shared = re.search(r"(\d+) bytes smem", text)
+    local = re.search(r"(\d+) bytes lmem", text)
+    return Usage(
+        registers=int(re.search(r"Used (\d+) registers", text).group(1)),
+        stack=stack,
+        spilled=stores + loads,
+        local=int(local.group(1)) if local else 0,
+        shared=int(shared.group(1)) if shared else 0,
+    )
+
+
+def assembled(ptx, folder, arch="sm_90a"):
+    """What the assembler says of PTX, by the first one there that knows the PTX's version."""
+    path, refused = folder / "code.ptx", []
+    path.write_text(ptx)
+    for tool in tools("ptxas", "ptxas-blackwell"):  # the second is a newer ptxas, for older chips too
+        command = [tool, "-v", f"-arch={arch}", str(path), "-o", str(folder / "again.cubin")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return told(done.stdout + done.stderr)
+        refused.append(done.stderr)
+    pytest.fail("\n".join(refused))
+
+
+def instructions(ptx):
+    """Instructions of PTX with their suffixes, as `ld.global.v4.f32`."""
+    found = re.findall(r"^\s*(?:\{\s*)?(?:@!?%\w+\s+)?([a-z][a-z0-9_]*(?:\.[\w:]+)+|ret|exit)(?=[\s;])", ptx, re.M)
+    assert found
+    return found
 
 
 def having(opcodes, *parts):

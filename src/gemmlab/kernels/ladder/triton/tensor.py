@@ -37,18 +37,24 @@ def kernel(
     height = min(down - first, GROUP)
     tile_m = first + program % (GROUP * across) % height
     tile_n = program % (GROUP * across) // height
-    rows = tile_m * BLOCK_M + tl.arange(0, BLOCK_M)
-    columns = tile_n * BLOCK_N + tl.arange(0, BLOCK_N)
-    steps = tl.arange(0, BLOCK_K)
-    a_at = a + rows.to(tl.int64)[:, None] * a_row + steps[None, :] * a_col
-    b_at = b + steps[:, None] * b_row + columns.to(tl.int64)[None, :] * b_col
+    # the tile's place moves on, and places within it stay: as whole addresses that move, those of rows that 16-byte
+    # loads cannot take are more than the registers of a thread hold
+    rows, columns = tl.arange(0, BLOCK_M).to(tl.int64), tl.arange(0, BLOCK_N).to(tl.int64)
+    steps = tl.arange(0, BLOCK_K).to(tl.int64)
+    top, below = tl.cast(tile_m * BLOCK_M, tl.int64), m - tile_m * BLOCK_M
+    start, beyond = tl.cast(tile_n * BLOCK_N, tl.int64), n - tile_n * BLOCK_N
+    a_in = rows[:, None] * a_row + steps[None, :] * a_col
+    b_in = steps[:, None] * b_row + columns[None, :] * b_col
+    a += top * a_row
+    b += start * b_col
+    onward = tl.full((), BLOCK_K, tl.int64)
     total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
     for step in range(0, tl.cdiv(k, BLOCK_K)):
         left = k - step * BLOCK_K
-        a_tile = tl.load(a_at, mask=(rows[:, None] < m) & (steps[None, :] < left), other=0.0)
-        b_tile = tl.load(b_at, mask=(steps[:, None] < left) & (columns[None, :] < n), other=0.0)
+        a_tile = tl.load(a + a_in, mask=(rows[:, None] < below) & (steps[None, :] < left), other=0.0)
+        b_tile = tl.load(b + b_in, mask=(steps[:, None] < left) & (columns[None, :] < beyond), other=0.0)
         total = tl.dot(a_tile, b_tile, total)
-        a_at += BLOCK_K * a_col
-        b_at += BLOCK_K * b_row
-    c_at = c + rows.to(tl.int64)[:, None] * c_row + columns[None, :]
-    tl.store(c_at, total.to(c.dtype.element_ty), mask=(rows[:, None] < m) & (columns[None, :] < n))
+        a += onward * a_col
+        b += onward * b_row
+    c_at = c + top * c_row + start + rows[:, None] * c_row + columns[None, :]
+    tl.store(c_at, total.to(c.dtype.element_ty), mask=(rows[:, None] < below) & (columns[None, :] < beyond))
