@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -11,20 +12,7 @@ from run.an_adapter import needs_adapter  # noqa: F401 - a fixture
 
 SIDES = ("run", "96x80x112", "--rounds", 3, "--backend")
 SHAPE = (*SIDES, "webgpu")
-MINE = """
-struct Sides { m: u32, n: u32, k: u32 }
-@group(0) @binding(0) var<uniform> sides: Sides;
-@group(0) @binding(1) var<storage, read> a: array<f32>;
-@group(0) @binding(2) var<storage, read> b: array<f32>;
-@group(0) @binding(3) var<storage, read_write> c: array<f32>;
-@compute @workgroup_size(8, 4)
-fn main(@builtin(global_invocation_id) id: vec3u) {
-  if (id.y >= sides.m || id.x >= sides.n) { return; }
-  var sum = 0f;
-  for (var i = 0u; i < sides.k; i++) { sum += a[id.y * sides.k + i] * b[i * sides.n + id.x]; }
-  c[id.y * sides.n + id.x] = sum;
-}
-"""
+MINE = Path(__file__).parents[2] / "examples" / "rows.wgsl"
 
 
 @pytest.fixture(autouse=True)
@@ -83,16 +71,14 @@ def test_a_run_is_kept_and_told_again(run, tmp_path):
 @pytest.mark.parametrize(
     ("options", "status", "words"),
     [
-        (";tile=4x8", 0, "right"),
-        ("", 1, "never written"),  # workgroups of 4x8 where 16x16 are asked for
+        (";tile=4x64", 0, "right"),
+        ("", 1, "never written"),  # by workgroups of 4x64, started for tiles of 16x16
         (";tile=4", 1, "`tile=4` is no tile"),
         ("x", 1, "does not compile"),
     ],
 )
-def test_a_kernel_of_ones_own(run, tmp_path, options, status, words):
-    file = tmp_path / "mine.wgsl"
-    file.write_text(MINE)
-    ran = run(*SHAPE, "--kernel", f"{file}:main{options}")
+def test_a_kernel_of_ones_own(run, options, status, words):
+    ran = run(*SHAPE, "--kernel", f"{MINE}:main{options}")
     assert ran.status == status
     assert words in " ".join(ran.out.split())
 
@@ -124,10 +110,8 @@ def test_without_an_adapter_it_says_what_to_install(run, monkeypatch):
     assert "mesa-vulkan-drivers" in ran.err
 
 
-def test_files_run_where_their_language_is_known(run, tmp_path):
-    file = tmp_path / "mine.wgsl"
-    file.write_text(MINE)
-    ran = run("run", "8x8x8", "--backend", "cpu", "--kernel", f"{file}:main")
+def test_files_run_where_their_language_is_known(run):
+    ran = run("run", "8x8x8", "--backend", "cpu", "--kernel", f"{MINE}:main")
     assert (ran.status, ran.out) == (2, "")
     assert ".wgsl files do not run on cpu" in ran.err
     assert "--backend webgpu" in ran.err

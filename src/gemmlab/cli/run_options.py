@@ -36,8 +36,8 @@ KERNELS = Section(
         ),
         Flag(
             "kernel",
-            "Kernels by name, as naive,numpy or cpu:naive, or one's own as FILE.py:FUNC or FILE.wgsl:ENTRY; default all "
-            "that take the formats.",
+            "Kernels by name, as naive,numpy or cpu:naive, or one's own as FILE.py:FUNC or FILE.wgsl:ENTRY; default "
+            "all that take the formats.",
             "NAME,...",
             listed,
         ),

@@ -138,11 +138,11 @@ def environment_of(threads: int, device: int | None) -> dict[str, str]:
         **dict.fromkeys(THREAD_VARIABLES, str(threads)),
         "OMP_WAIT_POLICY": "passive",
         "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as nvidia-smi counts
+        "GEMMLAB_DEVICE": str(device or 0),  # of WebGPU's adapters, of which CUDA's variable hides none
         "PYTHONPATH": os.pathsep.join(paths),
     }
     if device is not None:
         found["CUDA_VISIBLE_DEVICES"] = visible(device)
-        found["GEMMLAB_DEVICE"] = str(device)  # of those that WebGPU lists, which CUDA's variable hides none of
     return found
 
 
