@@ -1,29 +1,33 @@
-"""The rungs in CUDA C++: what the compiler makes of them for Hopper, and that their twins load the same."""
+"""The rungs in CUDA C++: what the compiler makes of them for Hopper, and that their twins' lanes are theirs."""
 
 import numpy as np
 import pytest
 
-from gemmlab import kernels
-from gemmlab.count import count
 from gemmlab.emulator import emulate
 from gemmlab.kernels.ladder import RUNGS, load
 from gemmlab.kernels.ladder.cuda import TEXTS
 from gemmlab.kernels.ladder.cuda.texts import WARP_TILES, warp_tile
-from gemmlab.problem import Gemm
-from kernels.machine_code import SHARED_LIMIT, having, read
+from gemmlab.record import GemmlabError
+from gemmlab.run.backends.cuda.text import compiled
+from kernels.machine_code import INSTALL, REGISTERS_OF_SM, SHARED_LIMIT, having, need, read, told
 
-REGISTERS_OF_SM = 65_536
+#: each rung, and the sizes of its own that were timed beside it
+SHIPPED = TEXTS | {f"warp_tile={size}": warp_tile(sizes) for size, sizes in WARP_TILES.items()}
+RESERVED = 1024  # bytes of shared memory that the system takes of each block
 
 
-def compiled(text, wide):
-    pytest.importorskip("cuda.bindings", reason="cuda-bindings is not installed")
-    from gemmlab.record import GemmlabError
-    from gemmlab.run.backends.cuda.text import compiled as by_nvrtc
+@pytest.fixture
+def for_hopper():
+    """What NVRTC makes of a text, and what the assembler within it says of registers and spills."""
+    need("cuda.bindings", "nvidia")
 
-    try:
-        return by_nvrtc(text.source(wide), (9, 0))[0]
-    except GemmlabError:
-        pytest.skip("NVRTC is not installed")
+    def of(text, wide):
+        try:
+            return compiled(text.source(wide), (9, 0), ["--ptxas-options=-v"])
+        except GemmlabError as error:
+            pytest.skip(f"{error.text}: {INSTALL}")
+
+    return of
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -42,39 +46,36 @@ def test_every_size_fits_a_multiprocessor(size):
 
 
 @pytest.mark.parametrize("wide", [4, 1])
-@pytest.mark.parametrize("name", TEXTS)
-def test_machine_code_has_wide_loads_and_no_spills(name, wide, tmp_path):
-    text = TEXTS[name]
-    opcodes, registers = read(compiled(text, wide), tmp_path)
+@pytest.mark.parametrize("name", SHIPPED)
+def test_machine_code_has_wide_loads_and_no_spills(name, wide, for_hopper, tmp_path):
+    text = SHIPPED[name]
+    made = for_hopper(text, wide)
+    said, (opcodes, usage) = told(made.log), read(made.code, tmp_path)
+    assert said.spilled == said.stack == said.local == usage.stack == usage.local == 0
     assert having(opcodes, "LDL") == having(opcodes, "STL") == 0
-    assert registers * np.prod(text.block) * text.sizes.get("BLOCKS", 2) <= REGISTERS_OF_SM
+    assert said.registers == usage.registers
+    blocks, threads = text.sizes.get("BLOCKS", 2), int(np.prod(text.block))
+    assert blocks * usage.registers * threads <= REGISTERS_OF_SM
+    assert blocks * (said.shared + text.dynamic_shared_bytes + RESERVED) <= SHARED_LIMIT + RESERVED
     assert having(opcodes, "LDS", "128") > 0
     if name == "vectorised":
+        assert said.shared == 2 * 8 * 128 * 4  # a tile of A and one of B
         assert having(opcodes, "LDG", "128") == (2 if wide == 4 else 0)
         assert having(opcodes, "STG", "128") == (16 if wide == 4 else 0)
     else:
-        assert having(opcodes, "LDGSTS", "128") > 0 if wide == 4 else having(opcodes, "LDGSTS", "128") == 0
+        assert said.shared == 0
+        assert (having(opcodes, "LDGSTS", "128") > 0) == (having(opcodes, "STG", "128") > 0) == (wide == 4)
         assert having(opcodes, "LDGSTS") > 0
-        # a step of k: 6 loads of 16 bytes feed 128 multiplications
-        assert having(opcodes, "FFMA") == text.sizes["BK"] * 128
-        assert having(opcodes, "LDS", "128") == (text.sizes["BK"] + 1) * 6
+        # a step of k: what 16-byte loads bring feeds the products of all that a thread owns
+        step, own = (text.sizes["TM"] + text.sizes["TN"]) // 4, text.sizes["TM"] * text.sizes["TN"]
+        assert having(opcodes, "FFMA") == text.sizes["BK"] * own
+        assert having(opcodes, "LDS", "128") == (text.sizes["BK"] + 1) * step
 
 
-@pytest.mark.parametrize("shape", [(130, 131, 37), (1, 1, 1), (128, 256, 32), (5, 300, 17)], ids=str)
-@pytest.mark.parametrize("name", TEXTS)
-def test_a_twin_multiplies_and_loads_each_element_once_a_block(name, shape):
-    m, n, k = shape
-    random = np.random.default_rng(m)
-    a, b = random.integers(-3, 4, (m, k)).astype(np.float32), random.integers(-3, 4, (k, n)).astype(np.float32)
-    c = np.full((m, n), np.nan, np.float32)
-    rung = RUNGS[name]
-    found = emulate(load(rung.source), *rung.launch(m, n), a, b, c, outputs=("c",), fill="nan", threads=1)
-    assert found.ok
-    assert (c == a @ b).all()
-    problem = Gemm(m, n, k)
-    expected = count(problem, kernels.get(rung.counted_by, problem=problem, **rung.settings))
-    assert found.global_load.elements == expected.global_load_elements
-    assert found.global_store.bytes == expected.global_store_bytes
+def test_what_the_compiler_refuses_is_told_in_its_words():
+    need("cuda.bindings", "nvidia")
+    with pytest.raises(RuntimeError, match=r"NVRTC_ERROR_COMPILATION: kernel\.cu\(1\): error: .*nothing"):
+        compiled("__global__ void kernel() { nothing(); }", (9, 0))
 
 
 def test_the_warp_tiles_lanes_read_without_conflicts():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from gemmlab.kernels.ladder.cuda import TEXTS, Text
 from gemmlab.kernels.ladder.cuda.texts import WARP_TILES, warp_tile
@@ -16,8 +17,16 @@ TYPES = (ctypes.c_void_p,) * 3 + (ctypes.c_int,) * 6
 VECTOR_BYTES = 16
 
 
-def compiled(source: str, capability: tuple[int, int]) -> tuple[bytes, str]:
-    """Machine code for a compute capability, and NVRTC's version; needs no GPU.
+class Compiled(NamedTuple):
+    """What NVRTC makes of a text."""
+
+    code: bytes  #: machine code
+    version: str  #: NVRTC's
+    log: str  #: what it says, with the option --ptxas-options=-v registers, spills and shared memory
+
+
+def compiled(source: str, capability: tuple[int, int], options: Sequence[str] = ()) -> Compiled:
+    """Machine code for a compute capability; needs no GPU.
 
     Raises GemmlabError where NVRTC is not installed, RuntimeError with its words for text that it refuses.
     """
@@ -28,17 +37,20 @@ def compiled(source: str, capability: tuple[int, int]) -> tuple[bytes, str]:
     except (ImportError, RuntimeError) as error:
         raise GemmlabError("NVRTC is not installed", EXTRA) from error
     arch = f"sm_{capability[0]}{capability[1]}" + ("a" if capability == (9, 0) else "")
-    options = [f"--gpu-architecture={arch}".encode(), b"--std=c++17"]
+    words = [word.encode() for word in (f"--gpu-architecture={arch}", "--std=c++17", *options)]
     program = called(nvrtc.nvrtcCreateProgram(source.encode(), b"kernel.cu", 0, [], []))
-    status = nvrtc.nvrtcCompileProgram(program, len(options), options)[0]
-    if int(status):
+    try:
+        status = nvrtc.nvrtcCompileProgram(program, len(words), words)[0]
         log = b" " * called(nvrtc.nvrtcGetProgramLogSize(program))
         called(nvrtc.nvrtcGetProgramLog(program, log))
-        raise RuntimeError(f"{status.name}: {log.decode(errors='replace').strip()}")
-    code = b" " * called(nvrtc.nvrtcGetCUBINSize(program))
-    called(nvrtc.nvrtcGetCUBIN(program, code))
-    called(nvrtc.nvrtcDestroyProgram(program))
-    return code, version
+        said = log.rstrip(b"\0").decode(errors="replace").strip()
+        if int(status):
+            raise RuntimeError(f"{status.name}: {said}")
+        code = b" " * called(nvrtc.nvrtcGetCUBINSize(program))
+        called(nvrtc.nvrtcGetCUBIN(program, code))
+    finally:
+        called(nvrtc.nvrtcDestroyProgram(program))
+    return Compiled(code, version, said)
 
 
 class TextProgram(CudaProgram):
@@ -49,14 +61,14 @@ class TextProgram(CudaProgram):
         self.text = text
         self.wide = 4 if aligned(problem) else 1
         self.grid = text.grid(problem.m, problem.n)
-        code, version = compiled(text.source(self.wide), self.device.capability)
+        made = compiled(text.source(self.wide), self.device.capability)
         api = self.device.api
-        self.module = called(api.cuModuleLoadData(code))
+        self.module = called(api.cuModuleLoadData(made.code))
         self.function = called(api.cuModuleGetFunction(self.module, b"kernel"))
         if text.dynamic_shared_bytes:
             limit = api.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             called(api.cuFuncSetAttribute(self.function, limit, text.dynamic_shared_bytes))
-        self.environment |= {"compiler": f"NVRTC {version}", "registers": str(self.registers())}
+        self.environment |= {"compiler": f"NVRTC {made.version}", "registers": str(self.registers())}
         self.environment |= {name.lower(): str(value) for name, value in text.sizes.items()}
 
     def registers(self) -> int:
