@@ -4,7 +4,7 @@ from gemmlab.run.contender import Contender
 
 HERE = "gemmlab.run.backends.webgpu.program"
 FORMATS = ("float32", "float16")
-#: WGSL gives either neighbour of a sum or product that float32 does not hold (WGSL, 15.7.4: correctly rounded)
+#: WGSL gives either neighbour of a sum or product that float32 does not hold (WGSL, "Floating Point Accuracy")
 UNIT = 2.0**-23
 
 CONTENDERS = (
