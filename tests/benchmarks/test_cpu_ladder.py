@@ -36,21 +36,22 @@ def test_a_rung_is_compared_with_the_library_of_its_own_group(ladder):
         row(3, "numpy", 512, 1.0),
     ]
     rows.append({"group": 0, "rung": "torch", "left_out": "torch is not installed"})
-    found = ladder.against(bar, rows, 9.0)
+    found = ladder.against(bar, rows, 9.0, 2)
     assert found["median_s"] == pytest.approx({512: 0.9, "geometric_mean": 0.9})
     assert found["met"] is True
     rows += [row(0, "packed", 1024, 2.0), row(0, "numpy", 1024, 1.6)]
-    assert ladder.against(bar, rows, 0.0)["met"] is False, "0.8 is under what each size is asked"
+    assert ladder.against(bar, rows, 0.0, 2)["met"] is False, "0.8 is under what each size is asked"
 
 
 def test_wall_times_of_a_loaded_machine_are_not_believed(ladder):
     rows = [row(2, "packed", 512, 1.0), row(2, "numpy", 512, 5.0)]
-    assert ladder.against(ladder.BARS[1], rows, 0.1)["met"] is True
-    assert ladder.against(ladder.BARS[1], rows, 4.0)["met"] == "not told: load average 4.0 before"
+    assert ladder.against(ladder.BARS[1], rows, 0.1, 2)["met"] is True
+    assert ladder.against(ladder.BARS[1], rows, 4.0, 2)["met"] == "not told: load average 4.0 before"
+    assert ladder.against(ladder.BARS[1], rows, 4.0, 64)["met"] is True
 
 
 def test_without_the_rung_there_is_no_verdict(ladder):
-    assert "met" not in ladder.against(ladder.BARS[2], [row(1, "torch", 1024, 1.0)], 0.0)
+    assert "met" not in ladder.against(ladder.BARS[2], [row(1, "torch", 1024, 1.0)], 0.0, 2)
 
 
 @linux

@@ -69,10 +69,11 @@ def test_the_order_is_asked_of_rungs_that_fill_the_chip(ladder):
         words = {"kernel": kernel, "variant": "", "format": "float32", "layout": "nn", "n": 1024}
         return {**words, "time_s": time_s, "programs": programs}
 
-    rows = [row("naive", 3.0, 4096), row("tiled", 2.0, 4096), row("register_1d", 1.0, 256), row("warp_tile", 5.0, 64)]
-    assert ladder.ordered(rows)["float32 1024"] == {"rungs": ["naive", "tiled", "register_1d"], "holds": True}
-    rows[0]["time_s"] = 1.5
-    assert ladder.ordered(rows)["float32 1024"]["holds"] is False
+    rows = [row("naive", 3.0, 4096), row("coalesced", 3.1, 4096), row("tiled", 2.0, 4096), row("warp_tile", 5.0, 64)]
+    assert ladder.ordered(rows)["float32 1024"] == {"rungs": [["naive", "coalesced"], ["tiled"]], "holds": True}
+    for slow in (0, 1):
+        changed = [{**each, "time_s": 1.5} if number == slow else each for number, each in enumerate(rows)]
+        assert ladder.ordered(changed)["float32 1024"]["holds"] is False
 
 
 def test_figures_of_rounds():
