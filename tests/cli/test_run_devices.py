@@ -1,8 +1,11 @@
 """Several GPUs side by side: each has one batch at a time, and Ctrl-C ends them all."""
 
+import csv
 import threading
 import time
+from pathlib import Path
 
+import msgspec
 import pytest
 
 from gemmlab import chips
@@ -119,3 +122,26 @@ def test_a_gpu_that_there_is_not(run, machine, monkeypatch):
     ran = run("run", "s.csv", "--store", "r.sqlite")
     assert ran.status == 2
     assert "hint: --backend cpu" in ran.err
+
+
+def test_each_row_names_the_device_whose_process_timed_it(run, monkeypatch, tmp_path):
+    """Real processes on made-up GPUs: each says which one it was given, and both have had work."""
+    made_up = Path(__file__).parents[1] / "run" / "made_up.py"
+    telling = msgspec.structs.replace(contender("telling", "cuda"), source=f"{made_up}:telling")
+    monkeypatch.setattr(running, "chip_of", lambda backend, device=0: chips.get("h200-sxm"))
+    monkeypatch.setattr(registry, "contenders", lambda *given: [telling])
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    (tmp_path / "s.csv").write_text("m,n,k\n" + "".join(f"{m},8,8\n" for m in range(1, 9)))
+    quick = ("--backend", "cuda", "--rounds", 3, "--store", "r.sqlite")
+    ran = run("run", "s.csv", "--devices", "2,5", *quick, "--json")
+    assert ran.status == 0
+    assert len(ran.records) == 8
+    for record in ran.records:
+        assert record.measurement.environment["given"] == str(record.measurement.device)
+    assert {record.measurement.device for record in ran.records} == {2, 5}
+    with open_store("r.sqlite", write=False) as store:
+        kept = [row.record.measurement.device for row in store.records(run=store.latest().id)]
+    assert sorted(kept) == sorted(record.measurement.device for record in ran.records)
+    told = run("run", "s.csv", "--devices", "2,5", *quick, "--csv", "-")  # all are kept: nothing runs
+    lines = list(csv.DictReader(told.out.splitlines()))
+    assert {line["measurement.device"] for line in lines} == {"2", "5"}

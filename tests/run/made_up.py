@@ -1,5 +1,7 @@
 """Programs with made-up clocks, by `FILE.py:factory`."""
 
+import os
+
 import numpy as np
 
 from gemmlab.record import GemmlabError
@@ -38,6 +40,13 @@ def steady(problem):
 
 def told(problem, cost_s):
     return Program(problem, float(cost_s))
+
+
+def telling(problem):
+    """Says which GPU its process was given."""
+    program = Program(problem)
+    program.environment = {"given": os.environ.get("CUDA_VISIBLE_DEVICES", "all")}
+    return program
 
 
 def flat(problem):

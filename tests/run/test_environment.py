@@ -64,7 +64,41 @@ def test_versions_are_there():
     assert found["python"].startswith("3.")
 
 
-@pytest.mark.parametrize(("seen", "device", "number"), [("", None, 0), ("", 3, 3), ("4,6", 1, 6), ("5", None, 5)])
+@pytest.mark.parametrize(
+    ("seen", "device", "number"),
+    [(None, None, 0), (None, 3, 3), ("4,6", 1, 6), ("5", None, 5), ("GPU-b2,GPU-a", 0, 1), ("GPU-b2,GPU-a", 1, 0)],
+)
 def test_devices_are_numbered_as_the_driver_does(monkeypatch, seen, device, number):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", seen)
+    lines = "GPU-a1b2\nGPU-b2c3\nGPU-c3d4\n"
+    monkeypatch.setattr("gemmlab.chips.nvidia.asked", lambda query: {"uuid": lines}[query])
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if seen is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", seen)
     assert number_of(device) == number
+
+
+class Memories:
+    """NVIDIA's library that knows of two GPUs how much memory is free."""
+
+    def __init__(self, *free, status=0):
+        self.free, self.status = free, status
+
+    def nvmlInit_v2(self):
+        return 0
+
+    def nvmlDeviceGetHandleByIndex_v2(self, number, handle):
+        handle._obj.value = number.value + 1
+        return 0
+
+    def nvmlDeviceGetMemoryInfo(self, handle, memory):
+        memory._obj.total, memory._obj.free = 10_000, self.free[handle.value - 1]
+        return self.status
+
+
+def test_free_memory_is_that_of_the_device(monkeypatch):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert Gauge(0, Memories(300, 7000)).free_bytes() == 300
+    assert Gauge(1, Memories(300, 7000)).free_bytes() == 7000
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
+    assert Gauge(0, Memories(300, 7000)).free_bytes() == 7000
+    assert Gauge(0, Memories(300, 7000, status=999)).free_bytes() is None

@@ -56,13 +56,23 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 
 def gpus() -> list[Chip]:
     """The NVIDIA GPUs here, each as its built-in chip where one describes it; empty without a driver."""
+    readings = parse(asked(QUERY))
+    return [match(reading) or unknown(reading, attributes(place)) for place, reading in enumerate(readings)]
+
+
+def identities() -> list[str]:
+    """The UUIDs of the NVIDIA GPUs here, in their order; empty without a driver."""
+    return [line.strip() for line in asked("uuid").splitlines() if line.strip()]
+
+
+def asked(query: str) -> str:
+    """What nvidia-smi prints of each GPU; empty without a driver."""
     try:
-        command = ["nvidia-smi", f"--query-gpu={QUERY}", "--format=csv,noheader,nounits"]
+        command = ["nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader,nounits"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.SubprocessError):
-        return []
-    readings = parse(done.stdout)
-    return [match(reading) or unknown(reading, attributes(place)) for place, reading in enumerate(readings)]
+        return ""
+    return done.stdout
 
 
 def parse(text: str) -> list[Reading]:

@@ -28,6 +28,7 @@ SOURCE = (
     "M N K: A is (M, K), B is (K, N). Or a CSV file with columns m, n, k and any flag of the multiplication, or the "
     "name of a suite: a sweep, which is kept and goes on where it was stopped.",
 )
+PYTHON = ("cpu", "cuda", "triton")  #: backends that take FILE.py:FUNC
 LARGEST_SEED = 2**32 - 1  #: of numpy's generator
 
 
@@ -97,7 +98,24 @@ def contenders_of(given: dict[str, Any], formats: tuple[str, str] | None) -> lis
     from gemmlab.run import registry
 
     backends = given.get("backend") or default_backends(registry.backends())
-    return registry.contenders(given.get("kernel", ()), backends, formats)
+    return registry.contenders(launched(given, backends), backends, formats)
+
+
+def launched(given: dict[str, Any], backends: Sequence[str]) -> list[str]:
+    """The kernels named, one's own with the launch that --block and --grid say; raises GemmlabError where none is."""
+    names = list(given.get("kernel", ()))
+    launch = "".join(f";{flag}={'x'.join(map(str, given[flag]))}" for flag in ("block", "grid") if flag in given)
+    if not launch:
+        return names
+    flag = launch[1:].partition("=")[0]
+    if not any(".py:" in name for name in names):
+        raise GemmlabError(f"--{flag} is of one's own kernel, and none is named", "--kernel FILE.py:FUNC")
+    taking = next((backend for backend in backends if backend in PYTHON), "none")
+    if taking != "cuda":
+        raise GemmlabError(
+            f"--{flag} launches a kernel in numba.cuda, and {', '.join(backends)} runs none", "--backend cuda"
+        )
+    return [name + launch if ".py:" in name else name for name in names]
 
 
 def default_backends(known: Sequence[str]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gemmlab.cli.options import JSON, PROBLEM, SUITE, WIDTH
 from gemmlab.cli.parse import Flag, Section
-from gemmlab.cli.quantities import seconds, size
+from gemmlab.cli.quantities import seconds, sides, size
 from gemmlab.problem.columns import number
 from gemmlab.record import GemmlabError
 
@@ -41,6 +41,13 @@ KERNELS = Section(
             "NAME,...",
             listed,
         ),
+        Flag(
+            "block",
+            "Threads of a block along x, y, z, of one's own kernel in numba.cuda; default 16x16.",
+            "XxYxZ",
+            sides,
+        ),
+        Flag("grid", "Blocks of its launch; default as many as cover n (x) and m (y).", "XxYxZ", sides),
         Flag("threads", "Threads of the CPU; default one for each core.", "N", size),
         Flag("device", "Which GPU, or which adapter of webgpu; default 0.", "N", number),
     ),

@@ -18,12 +18,14 @@ from gemmlab.problem import Gemm
 from gemmlab.record import GemmlabError, Measurement, Record
 from gemmlab.run.backends.webgpu.chip import SOFTWARE
 from gemmlab.run.contender import Contender
+from gemmlab.run.environment import Gauge, number_of
 from gemmlab.run.fault import fault_of
 from gemmlab.run.measuring import Outcome, measure
-from gemmlab.run.process import Pool
+from gemmlab.run.process import Pool, shown
 from gemmlab.run.timing import Limits, Protocol
 
 PER_CORE = ("shared", "register")  #: levels that a CPU's cores have for themselves
+NVIDIA = ("cuda", "triton", "torch")  #: backends whose devices the driver numbers
 
 Told = Callable[[str], None]
 
@@ -81,14 +83,18 @@ def on_one_chip(
     outcomes = measure(
         problem,
         contenders,
-        fitted(options.protocol, chip),
+        fitted(options.protocol, chip, options.device),
         threads=threads,
         device=options.device,
         limits=limits if chip.kind != "cpu" else Limits(limits.compute_s),  # copies, which measured it, are no limit
         told=told,
         pool=pool,
     )
-    return [record_of(problem, chip, outcome, outcome.contender.threads or threads) for outcome in outcomes]
+    found = []
+    for outcome in outcomes:
+        device = number_of(options.device) if outcome.contender.backend in NVIDIA else None
+        found.append(record_of(problem, chip, outcome, outcome.contender.threads or threads, device))
+    return found
 
 
 @cache
@@ -102,14 +108,24 @@ def chip_of(backend: str, device: int = 0) -> Chip:
         from gemmlab.run.backends.webgpu import adapters, chip
 
         return chip.chip_of(adapters.adapter(device))
+    return gpu_of(backend, device)
+
+
+def gpu_of(backend: str, device: int) -> Chip:
+    """The NVIDIA GPU of that number, of those that CUDA_VISIBLE_DEVICES shows; raises GemmlabError."""
     from gemmlab.chips.nvidia import gpus
 
-    found = gpus()
+    found, seen = gpus(), shown()
     if not found:
         raise GemmlabError(f"backend {backend} needs an NVIDIA GPU, and nvidia-smi finds none here", "--backend cpu")
-    if device >= len(found):
-        raise GemmlabError(f"there is no GPU {device}", f"0 to {len(found) - 1}")
-    return found[device]
+    count = len(found) if seen is None else min(len(seen), len(found))
+    if device >= count:
+        why = "" if seen is None else f": CUDA_VISIBLE_DEVICES is `{','.join(seen)}`"
+        raise GemmlabError(f"there is no GPU {device}{why}", f"0 to {count - 1}" if count else "--backend cpu")
+    number = number_of(device)
+    if number >= len(found):
+        raise GemmlabError(f"CUDA_VISIBLE_DEVICES names GPU {number}, and there are {len(found)}", "nvidia-smi -L")
+    return found[number]
 
 
 def cores() -> int:
@@ -146,10 +162,14 @@ def with_cores(chip: Chip, threads: int) -> Chip:
     )
 
 
-def fitted(protocol: Protocol, chip: Chip) -> Protocol:
-    """The protocol with the chip's cache and the memory that is free."""
+def fitted(protocol: Protocol, chip: Chip, device: int | None = None) -> Protocol:
+    """The protocol with the chip's cache and the memory that is free: of a GPU all there is, where nobody says."""
     last, dram = chip.level("l2") or chip.level("shared"), chip.level("dram")
-    memory = free_bytes() if chip.kind == "cpu" else int(dram.capacity_bytes) if dram else None
+    if chip.kind == "cpu":
+        memory = free_bytes()
+    else:
+        told = Gauge(device).free_bytes() if chip.vendor == "NVIDIA" else None
+        memory = int(dram.capacity_bytes) if told is None and dram else told
     cache = int(last.capacity_bytes) if last else cpu_cache_bytes() if chip.kind == "cpu" else 0
     return msgspec.structs.replace(
         protocol,
@@ -176,8 +196,8 @@ def limits_of(problem: Gemm, chip: Chip) -> Limits:
     )
 
 
-def record_of(problem: Gemm, chip: Chip, outcome: Outcome, threads: int) -> Record:
-    """The Record of what came of one contender."""
+def record_of(problem: Gemm, chip: Chip, outcome: Outcome, threads: int, device: int | None) -> Record:
+    """The Record of what came of one contender; `device` is the number of an NVIDIA GPU."""
     who, timing, fault = outcome.contender, outcome.timing, outcome.fault
     used = with_cores(chip, threads) if chip.kind == "cpu" else chip
     counted, why = explained(problem, used, who)
@@ -191,6 +211,7 @@ def record_of(problem: Gemm, chip: Chip, outcome: Outcome, threads: int) -> Reco
         idea=who.idea,
         vendor=who.vendor,
         threads=threads if chip.kind == "cpu" else None,
+        device=device,
         software=chip.name == SOFTWARE,
         environment={"chip": chip.full_name, **outcome.environment},
         limit_s=limit or None,

@@ -164,6 +164,7 @@ class Measurement(Section, frozen=True, kw_only=True):
     idea: str = ""  #: the one thing that it does differently, in a sentence
     vendor: bool = False  #: a library that others are measured against
     threads: int | None = None  #: of the CPU
+    device: int | None = None  #: which NVIDIA GPU, as nvidia-smi counts
     software: bool = False  #: on a software adapter, where the CPU does a GPU's work: the time is no chip's
     samples: tuple[float, ...] = ()  #: seconds of one multiplication, of each round in turn
     copies: int | None = None  #: sets of operands that the multiplications rotate through

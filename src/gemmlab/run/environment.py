@@ -40,6 +40,12 @@ def surroundings() -> dict[str, str]:
     return found
 
 
+class Memory(ctypes.Structure):
+    """A GPU's memory in bytes: nvmlMemory_t, nvml.h."""
+
+    _fields_ = (("total", ctypes.c_ulonglong), ("free", ctypes.c_ulonglong), ("used", ctypes.c_ulonglong))
+
+
 class Gauge:
     """Clock, power, temperature and throttle reasons of one GPU, read while it works; `words` tells their range.
 
@@ -73,6 +79,13 @@ class Gauge:
         if not self.nvml.nvmlDeviceGetCurrentClocksThrottleReasons(self.handle, ctypes.byref(reasons)):
             self.reasons |= reasons.value
 
+    def free_bytes(self) -> int | None:
+        """Bytes of the GPU's memory that nobody has taken; None where the driver does not say."""
+        memory = Memory()
+        if self.nvml is None or self.nvml.nvmlDeviceGetMemoryInfo(self.handle, ctypes.byref(memory)):
+            return None
+        return int(memory.free)
+
     def driver(self) -> str:
         """The driver's version; empty without one."""
         text = ctypes.create_string_buffer(96)
@@ -100,7 +113,12 @@ class Gauge:
 def number_of(device: int | None) -> int:
     """The number under which the driver knows a device of those that this process may see."""
     name = visible(device or 0)
-    return int(name) if name.isdigit() else device or 0
+    if name.isdigit():
+        return int(name)
+    from gemmlab.chips.nvidia import identities
+
+    found = [place for place, identity in enumerate(identities()) if identity.startswith(name)]
+    return found[0] if len(found) == 1 else device or 0
 
 
 def loaded() -> Any:

@@ -146,9 +146,15 @@ def environment_of(threads: int, device: int | None) -> dict[str, str]:
     return found
 
 
+def shown() -> list[str] | None:
+    """The GPUs that CUDA_VISIBLE_DEVICES leaves to this process, as it names them; None where it hides none."""
+    text = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
 def visible(device: int) -> str:
     """The device number `device` of those that this process may see, as CUDA_VISIBLE_DEVICES names it."""
-    seen = [name.strip() for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name.strip()]
+    seen = shown() or []
     return seen[device] if device < len(seen) else str(device)
 
 

@@ -12,15 +12,15 @@ from typing import Any
 from gemmlab.problem import Gemm
 from gemmlab.record import GemmlabError
 from gemmlab.run.backends.cpu.program import CpuProgram, threads_given
-from gemmlab.run.worker import attribute, module_of
+from gemmlab.run.own import function_at, require_arguments
 
 
 def program(problem: Gemm, place: str) -> CpuProgram:
     """The program of the function at FILE.py:FUNC; raises GemmlabError where there is none, and for factors."""
     if problem.alpha != 1 or problem.beta != 0:
         raise GemmlabError("FUNC(a, b, d) computes D = A @ B alone", "leave --alpha and --beta out")
-    where, _, name = place.rpartition(":")
-    function = attribute(module_of(where), name, where)
+    function = function_at(place)
+    require_arguments(function, place, "FUNC(a, b, d), which writes the array d")
 
     def prepare(a: Any, b: Any, d: Any) -> Any:
         return lambda: function(a, b, d)

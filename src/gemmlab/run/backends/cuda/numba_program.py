@@ -13,8 +13,10 @@ from gemmlab.problem import Gemm
 from gemmlab.record import GemmlabError, unknown_name
 from gemmlab.run.backends.cuda.device import EXTRA, called
 from gemmlab.run.backends.cuda.program import CudaProgram
+from gemmlab.run.own import function_at, require_arguments
 
 Sizes = tuple[int, int, int]
+MOST_THREADS = 1024  # of a block, on every compute capability
 
 
 def numba_cuda() -> tuple[Any, str]:
@@ -86,22 +88,28 @@ def own(problem: Gemm, place: str) -> NumbaProgram:
 
     FUNC is under numba's @cuda.jit and takes (a, b, c), 2-d float32 arrays; threads and blocks along x cover n, along y
     m, as `gemmlab emulate` launches it: without a block 16x16, without a grid as many as cover C. Raises GemmlabError
-    for a file that fails to import, sizes that are none, and where GPU or packages are missing.
+    for a file or function that there is not, what is no kernel of three arguments, sizes that are none, and where GPU
+    or packages are missing.
     """
     numba_cuda()
     where, *options = place.split(";")
     sizes = {"block": (16, 16, 1)} | dict(size_of(option) for option in options)
     block = sizes["block"]
     grid = sizes.get("grid", (-(-problem.n // block[0]), -(-problem.m // block[1]), 1))
-    return NumbaProgram(problem, function_of(where), grid, block)
+    return NumbaProgram(problem, kernel_of(where), grid, block)
 
 
-def function_of(where: str) -> Any:
-    """What `FILE.py:FUNC` names; raises GemmlabError where there is no such thing."""
-    from gemmlab.run.worker import attribute, module_of
-
-    path, _, name = where.rpartition(":")
-    return attribute(module_of(path), name, path)
+def kernel_of(where: str) -> Any:
+    """The kernel that `FILE.py:FUNC` names; raises GemmlabError where that is none, or not one of (a, b, c)."""
+    kernel = function_at(where)
+    if not hasattr(kernel, "py_func") or not hasattr(kernel, "__getitem__"):
+        path, _, name = where.rpartition(":")
+        raise GemmlabError(
+            f"`{name}` of {os.path.basename(path)} is no kernel, but of type {type(kernel).__name__}",
+            "put numba's @cuda.jit on it, or choose --backend triton or cpu, where FUNC is a plain function",
+        )
+    require_arguments(kernel.py_func, where, "a kernel of (a, b, c), 2-d arrays of float32")
+    return kernel
 
 
 def size_of(option: str) -> tuple[str, Sizes]:
@@ -115,6 +123,8 @@ def size_of(option: str) -> tuple[str, Sizes]:
     ):
         raise GemmlabError(f"`{option}` is no block or grid", "block=16x16, grid=64x64")
     x, y, z = (*map(int, sides), 1, 1)[:3]
+    if name == "block" and x * y * z > MOST_THREADS:
+        raise GemmlabError(f"`{option}` is {x * y * z:,} threads", f"at most {MOST_THREADS:,} in a block, as 32x32")
     return name, (x, y, z)
 
 

@@ -10,6 +10,7 @@ from gemmlab.problem import Gemm
 from gemmlab.record import GemmlabError, unknown_name
 from gemmlab.run.backends.cuda.program import require
 from gemmlab.run.backends.torch.program import TorchProgram
+from gemmlab.run.own import function_at, require_arguments
 
 EXTRA = 'pip install "gemmlab[triton,torch]"'
 FORMATS = ("float16", "bfloat16")
@@ -128,14 +129,19 @@ def own(problem: Gemm, place: str) -> TorchProgram:
 
     a, b and c are tensors (m, k), (k, n) and (m, n) on the GPU, their strides those of the problem's layout. It must
     neither wait for the device nor allocate on each call: it is captured in a CUDA graph. Raises GemmlabError for a
-    file that fails to import, and where GPU or packages are missing.
+    file or function that there is not, what cannot be called so, and where GPU or packages are missing.
     """
-    from gemmlab.run.worker import attribute, module_of
-
     formats = ("float32", "tfloat32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2")
     require(problem, formats, layouts=("nn", "nt", "tn", "tt"))
     version = require_triton()
-    path, _, name = place.rpartition(":")
-    made = TorchProgram(problem, attribute(module_of(os.path.abspath(path)), name, path))
+    function = function_at(place)
+    if hasattr(function, "__getitem__"):  # launched as kernel[grid](...)
+        path, _, name = place.rpartition(":")
+        raise GemmlabError(
+            f"`{name}` of {os.path.basename(path)} is a kernel, and nothing says how it is launched",
+            "name a function FUNC(a, b, c) that launches it on three tensors",
+        )
+    require_arguments(function, place, "FUNC(a, b, c) launches kernels that write the tensor c")
+    made = TorchProgram(problem, function)
     made.environment["compiler"] = f"Triton {version}"
     return made
