@@ -1,4 +1,4 @@
-"""The tables of the ladder on a GPU, from what benchmarks/gpu_ladder.py wrote."""
+"""The tables of the ladder, from what benchmarks/{gpu_ladder,cpu_ladder,webgpu_counts}.py wrote."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 from measured import result
 from tables import table
 
+#: how a CPU's vectors are told, widest first
+WIDTHS = {"amx_bf16": "AVX-512 and AMX", "avx512f": "AVX-512", "avx2": "AVX2"}
 COUNTED = ("formula", "adapter", "emulated")  #: how loads are known, as benchmarks/webgpu_counts.py calls it
 
 
@@ -17,29 +19,70 @@ def where(found: dict[str, Any]) -> str:
     return f"Measured {found['date'][:10]} on one {told['device']}, driver {told['driver']}, torch {told['torch']}"
 
 
+def rungs(format_: str) -> list[dict[str, Any]]:
+    """The rows of a format's rungs in their own settings."""
+    return [row for row in result("gpu_ladder")["rows"] if row["format"] == format_ and not row.get("variant")]
+
+
 def ladder(format_: str) -> str:
-    """Every rung beside its count and the vendor's library, in turn with it."""
+    """Every rung beside its count, its prediction and the vendor's library, in turn with it."""
     found = result("gpu_ladder")
     rows = []
-    for row in found["rows"]:
-        if row["format"] != format_ or row.get("variant") or row["n"] < 4096:
+    for row in rungs(format_):
+        if row["n"] < 4096:
             continue
-        counted = row.get("counted") or {}
         rate = 2 * row["n"] ** 3 / row["time_s"] / 1e12
         rows.append(
             [
                 f"`{row['kernel']}`",
                 f"{row['n']}, {row['layout']}",
-                f"{counted['global_load_bytes'] / 1e9:.1f} GB" if counted else "-",
+                f"{row['counted']['global_load_bytes'] / 1e9:,.1f} GB",
+                f"{row['predicted']['time_s'] * 1e6:,.0f} us",
                 f"{row['time_s'] * 1e6:,.0f} us",
                 f"{rate:.1f} TFLOP/s",
                 f"{row['share']:.1%}",
                 "right" if row["right"] else "wrong",
             ]
         )
-    rows.sort(key=lambda cells: (cells[1], float(cells[5].rstrip("%"))))
-    heads = ["kernel", "n, layout", "loads, counted", "time", "rate", "of the vendor's rate", "result"]
+    rows.sort(key=lambda cells: (cells[1], float(cells[6].rstrip("%"))))
+    heads = ["kernel", "n, layout", "loads, counted", "predicted", "measured", "rate", "of the vendor's rate", "result"]
     return f"{where(found)}; each rung in turn with torch.matmul, results against float64.\n\n" + table(heads, rows)
+
+
+def sizes() -> str:
+    """The rate of every rung at every size, and the vendor's beside it."""
+    found = result("gpu_ladder")
+    lines = []
+    for form in ("float32", "bfloat16"):
+        rows = [row for row in rungs(form) if row["layout"] == "nn"]
+        sides = sorted({row["n"] for row in rows})
+        rates: dict[str, dict[int, float]] = {}
+        for row in sorted(rows, key=lambda row: (row["n"], row["time_s"])):
+            rates.setdefault(row["kernel"], {})[row["n"]] = 2 * row["n"] ** 3 / row["time_s"] / 1e12
+            vendor = rates.setdefault("torch.matmul", {})
+            vendor[row["n"]] = max(vendor.get(row["n"], 0.0), 2 * row["n"] ** 3 / row["vendor_time_s"] / 1e12)
+        order = sorted(rates, key=lambda name: rates[name][sides[-1]] if name != "torch.matmul" else float("inf"))
+        lines += [[f"`{name}`", form, *(f"{rates[name][side]:.3g}" for side in sides)] for name in order]
+    right = sum(row["right"] for row in found["rows"])
+    words = f"TFLOP/s, measured; {right} of {len(found['rows'])} results right"
+    return f"{where(found)}; {words}.\n\n" + table(["kernel", "format", *map(str, sides)], lines)
+
+
+def cpu() -> str:
+    """The CPU's rungs beside the libraries, in turn with them."""
+    lines = []
+    for name in ("cpu_ladder", "cpu_ladder_avx2"):
+        found = result(name)
+        kind = next(words for flag, words in WIDTHS.items() if flag in found["flags"])
+        for bar in found["bars"]:
+            if bar.get("met") in (True, False) and "median_s" in bar:
+                shares = bar["median_s"]
+                by_side = ", ".join(f"{side}: {share:.2f}" for side, share in shares.items() if side.isdigit())
+                what = [f"`{bar['rung']}`", f"{bar['form']}, {bar['threads']} core{'s' * (bar['threads'] > 1)}"]
+                lines.append([*what, f"{found['chip'].strip()}, {kind}", bar["vendor"], by_side,
+                              f"{shares['geometric_mean']:.2f}"])  # fmt: skip
+    heads = ["rung", "format, cores", "chip", "beside", "rate over the library's, by n", "geometric mean"]
+    return table(heads, lines)
 
 
 def counted() -> str:
@@ -58,6 +101,8 @@ def counted() -> str:
 
 LADDER: dict[str, Callable[[], str]] = {
     "result gpu ladder float32": lambda: ladder("float32"),
-    "result webgpu counts": counted,
     "result gpu ladder bfloat16": lambda: ladder("bfloat16"),
+    "result gpu ladder sizes": sizes,
+    "result cpu ladder": cpu,
+    "result webgpu counts": counted,
 }

@@ -23,6 +23,7 @@ from pathlib import Path
 
 from emulated import EMULATED
 from ladder import LADDER
+from ladder_picture import ladder_picture
 from measured import RESULTS
 from numeric import NUMERIC
 from tables import TABLES
@@ -99,7 +100,8 @@ def picture(command: str) -> str:
 def everything() -> dict[Path, str]:
     """What each file ought to hold."""
     texts = {page: updated(page) for page in pages() if BLOCK.search(page.read_text(encoding="utf-8"))}
-    return texts | {ROOT / name: picture(command) for name, command in PICTURES.items()}
+    drawn = {ROOT / name: picture(command) for name, command in PICTURES.items()}
+    return texts | drawn | {ROOT / "docs/images/gpu-ladder.svg": ladder_picture()}
 
 
 def main(check: bool) -> int:
