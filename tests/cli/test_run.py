@@ -84,6 +84,12 @@ def test_the_picture(run, tmp_path):
         ((*SHAPE, "--plot", "a.png"), "--plot `a.png`: the pictures are SVG"),
         (("run", 8, 8, 8, "--rounds", 0), "--rounds: 0 is not a size"),
         (("run", 8, 8, 8, "--kernels", "numpy"), "unknown flag `--kernels`"),
+        ((*SHAPE, "--block", "32x8"), "--block is of one's own kernel, and none is named"),
+        ((*SHAPE, "--block", "32y8"), "--block: `32y8` is not one to three sizes"),
+        (
+            (*SHAPE, "--grid", "4x2", "--kernel", "numpy,mine.py:f"),
+            "--grid launches a kernel in numba.cuda",
+        ),
     ],
 )
 def test_bad_input(run, words, said):
@@ -92,6 +98,18 @@ def test_bad_input(run, words, said):
     assert ran.out == ""
     assert ran.err.startswith("error: ")
     assert said in ran.err
+
+
+def test_a_launch_goes_with_every_kernel_of_ones_own(run, tmp_path):
+    from gemmlab.cli import run as verb
+
+    (tmp_path / "mine.py").write_text("")
+    given = {"kernel": ("naive", "mine.py:f", "mine.py:g"), "backend": ("cuda",), "block": (32, 8), "grid": (4,)}
+    found = verb.contenders_of(given, ("float32", "float32"))
+    assert [each.name for each in found] == ["naive", "f;block=32x8;grid=4", "g;block=32x8;grid=4"]
+    assert all(each.source.endswith(f":{each.name}") for each in found)
+    plain = verb.contenders_of({name: given[name] for name in ("kernel", "backend")}, ("float32", "float32"))
+    assert [each.name for each in plain] == ["naive", "f", "g"]
 
 
 def test_help_lists_the_flags(run):
