@@ -45,6 +45,15 @@ from gemmlab.record.sections import (
     Verdict,
     WorstElement,
 )
+from gemmlab.record.systolic import (
+    SystolicCompat,
+    SystolicDram,
+    SystolicOverflow,
+    SystolicReads,
+    SystolicSection,
+    SystolicStalls,
+    SystolicWrites,
+)
 
 __all__ = [
     "Access",
@@ -79,6 +88,13 @@ __all__ = [
     "Record",
     "ScheduleSection",
     "SharedAccess",
+    "SystolicCompat",
+    "SystolicDram",
+    "SystolicOverflow",
+    "SystolicReads",
+    "SystolicSection",
+    "SystolicStalls",
+    "SystolicWrites",
     "Term",
     "ThreadPlace",
     "TraceSection",

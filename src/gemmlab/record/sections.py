@@ -5,6 +5,7 @@ import msgspec
 from gemmlab.record.emulation import EmulationSection
 from gemmlab.record.numerics import NumericsSection
 from gemmlab.record.section import Section
+from gemmlab.record.systolic import SystolicSection
 
 
 class ProblemSection(Section, frozen=True, kw_only=True):
@@ -212,7 +213,7 @@ class Record(Section, frozen=True, kw_only=True):
     emulation: EmulationSection | None = None  #: emulated: one launch of a kernel
     measurement: Measurement | None = None  #: measured
     verdict: Verdict | None = None  #: checked
-    systolic: None = None  #: filled by a later command
+    systolic: SystolicSection | None = None  #: counted or emulated: a systolic array
     numerics: NumericsSection | None = None  #: emulated or measured: a matrix unit
 
     def to_json(self) -> str:
