@@ -81,6 +81,41 @@ def test_what_passes_is_what_the_reference_answers(name):
         assert counted.tolist() == [int(agree[at].sum()) for at in ats]
 
 
+def few_terms(unit, names, seed):
+    """Rows of at most three products, exponents near one another, so that wide alignments cut nothing."""
+    rng = np.random.default_rng(seed)
+    made = []
+    for name, shape in ((names[0], (ROWS, 9)), (names[1], (ROWS, 9)), (unit.accumulate, (ROWS,))):
+        values = np.ldexp(1 + rng.integers(0, 4, shape) / 4, rng.integers(-2, 3, shape)) * rng.choice([-1, 1], shape)
+        values *= rng.random(shape) < 0.4
+        made.append(formats.encode_array(values, name))
+    return Rows(*made)
+
+
+@pytest.mark.parametrize(
+    "name", ["hopper.mma.float16.float16", "hopper.mma.float8_e4m3fn", "cdna3.mfma.bfloat16", "ada.mma.float8_e5m2"]
+)
+@pytest.mark.parametrize("high", [False, True])
+def test_candidates_that_cut_nothing_are_counted_as_the_one_held_for_them(name, high, monkeypatch):
+    unit = numerics.unit(name)
+    names = (unit.a_formats[0], unit.b_formats[-1])
+    rows = few_terms(unit, names, len(name))
+    if high:  # C about the largest number, where sums overflow
+        rows = rows._replace(c=rows.c + np.where(rows.c != 0, formats.encode(2.0**14, unit.accumulate) & 0x7FFF, 0))
+        rows = rows._replace(c=rows.c.astype(code_type(formats.get(unit.accumulate))))
+    joined = {"join_bits": (50,)} if unit.c == "floor" else {}
+    choices = {"align_bits": range(1, 49), "cut": ("rz", "rne", "floor", "rna"), "rounding": ("rne", "floor")}
+    grid = Grid.over(unit, **choices, zero_exponent=(-8000, 3), **joined)
+    seen = np.array([dot(unit, a, b, c, *names) for a, b, c in zip(*(each.tolist() for each in rows), strict=True)])
+    sieve = Sieve(rows, seen.astype(rows.c.dtype), names)
+    merged, _ = sieve.distinct(grid)
+    counted = sieve.right(grid, sieve.order, True)
+    monkeypatch.setattr(Sieve, "distinct", lambda _, grid: (grid, np.arange(len(grid))))
+    assert counted.tolist() == sieve.right(grid, sieve.order, True).tolist()
+    assert len(merged) < len(grid)
+    assert len(set(counted.tolist())) > 1
+
+
 def test_a_grid_is_its_units_in_their_order():
     unit = numerics.unit("cdna3.mfma.float16")
     grid = Grid.over(unit, align_bits=(24, 25), rounding=("rne", "rz"), zero_exponent=(-8000, -133))

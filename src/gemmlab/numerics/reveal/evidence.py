@@ -71,15 +71,16 @@ class Revealed(msgspec.Struct, frozen=True):
     def table(self) -> str:
         """The fields, what they rest on, and what stays open, as text."""
         unit = self.unit
-        lines = [f"{'field':18}{'revealed':22}also possible"]
+        agreed = f"{self.confirmed - self.mismatches:,} of {self.confirmed:,} random and adversarial vectors agree"
+        lines = [] if self.explained else [f"Not confirmed: {agreed} with the nearest unit", ""]
+        lines.append(f"{'field':18}{'revealed':22}also possible")
         for name, value in fields(unit).items():
             open_ = self.ambiguous.get(name)
             also = "" if open_ is None else f"{', '.join(map(shown, open_.values[1:6]))}: {open_.reason}"
             lines.append(f"{name:18}{shown(value):22}{also}".rstrip())
         lines += ["", f"order of addition   {self.tree}", ""]
         lines += [f"{each.probe}: {each.given} -> {each.seen}: {each.means}" for each in self.evidence]
-        agreed = self.confirmed - self.mismatches
-        lines += ["", f"{agreed:,} of {self.confirmed:,} random and adversarial vectors agree with the emulation"]
+        lines += ["", f"{agreed} with the emulation"]
         if self.difference is not None:
             lines.append(self.difference_text())
         return "\n".join(lines)

@@ -242,7 +242,9 @@ class Inference:
         # Thousands say no more than hundreds: those near the bits that were seen, and some of all the others.
         order = [*order[:SWEPT], *order[SWEPT :: max(1, len(order) // SWEPT)]]
         rows, d = backend.rows([asked[at].row for at in order], least), d[order]
-        cancelling = np.array([asked[at].cancels for at in order])
+        # A sum that is all that is left of its terms comes out whole where it has no more bits than are kept.
+        fits = kept if kept is not None else 0
+        cancelling = np.array([asked[at].cancels and asked[at].bits <= fits for at in order])
         alone, every = Sieve(taken(rows, cancelling), d[cancelling], self.names), Sieve(rows, d, self.names)
         units: list[Unit] = []
         for reading in readings(self.names):

@@ -22,6 +22,7 @@ class Probe(NamedTuple):
     cancels: bool = False  #: large terms of one fused sum cancel, so that the small one comes out alone
     top: int = 0  #: exponent of the large term
     plain: bool = False  #: a large and a small power of two, both positive, and nothing else
+    bits: int = 0  #: fraction bits of the small term's significand
 
 
 def alone(numbers: Numbers) -> list[Probe]:
@@ -90,11 +91,12 @@ def long(numbers: Numbers, exponent: int) -> Probe | None:
 
 def sweep(numbers: Numbers, places: tuple[int, ...], together: bool) -> Iterator[Probe]:
     """The small term at places[1], the large at places[0] and, of the other sign, at places[2] if there is one."""
-    ulp = 2.0 ** -formats.get(numbers.a_format).mantissa_bits
+    whole = formats.get(numbers.a_format).mantissa_bits
+    smalls = {1.0: 0, -1.0: 0, 1.5: 1, -1.5: 1, 1.25: 2, 1 + 2.0**-whole: whole}
     for n in range(1, 64):
         low = max(numbers.bottom + 2, min(-n // 2, numbers.top - n))
         for large_sign in (1.0, -1.0)[: 3 - len(places) + 1]:
-            for small in (1.0, -1.0, 1.5, -1.5, 1.25, 1 + ulp):
+            for small, bits in smalls.items():
                 slots: dict[int, tuple[int, int]] = {}
                 c = 0
                 terms = [(places[0], large_sign, low + n), (places[1], small, low)]
@@ -114,7 +116,8 @@ def sweep(numbers: Numbers, places: tuple[int, ...], together: bool) -> Iterator
                 else:
                     said = [f"{value:+g}*2^{exponent} at {named(place)}" for place, value, exponent in terms]
                     plain = len(places) == 2 and large_sign == small == 1.0
-                    yield Probe(Row(slots, c, ", ".join(said)), n, together and len(places) > 2, low + n, plain)
+                    yield Probe(Row(slots, c, ", ".join(said)), n, together and len(places) > 2, low + n, plain,
+                                bits)  # fmt: skip
 
 
 def alignment(probes: list[Probe], values: list[float]) -> int | None:

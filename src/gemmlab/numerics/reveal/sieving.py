@@ -20,6 +20,7 @@ from gemmlab.numerics.operands import Codes, Operand
 from gemmlab.numerics.reference import dot
 from gemmlab.numerics.reveal.backend import Rows
 from gemmlab.numerics.reveal.computing import both_nan, rows_computed, same
+from gemmlab.numerics.reveal.distinct import Reach, merged, reach
 from gemmlab.numerics.unit import ZEROS, Unit
 
 #: fields in which candidates of one Grid may differ
@@ -29,6 +30,9 @@ COLUMNS = (
 )  # fmt: skip
 NAMED = {"cut": MODES, "rounding": MODES, "c_rounding": MODES, "negative_zero": {n: i for i, n in enumerate(ZEROS)}}
 Table = npt.NDArray[np.int64]
+
+SOME = 150  # answers that all candidates are held against where none gives every answer
+MANY = 64  # of them, the best that are held against all answers
 
 
 def replaced(unit: Unit, **fields: Any) -> Unit:
@@ -145,6 +149,7 @@ class Sieve:
         self.rows, self.seen, self.names = rows, seen, names
         self.order = np.arange(len(seen))
         self.sides: dict[tuple[Any, ...], Sides] = {}
+        self.reaches: dict[tuple[Any, ...], Reach | None] = {}
 
     def left(self, units: list[Unit], most: int | None = None) -> list[Unit]:
         """The units that pass, in their order; held against `most` of the answers where that is said."""
@@ -167,16 +172,25 @@ class Sieve:
         return np.asarray(self.right(grid, order, False) == len(order))
 
     def nearest(self, grids: list[Grid]) -> Unit:
-        """The unit that gives most answers."""
-        counts = [self.right(grid, self.order, True) for grid in grids]
-        best = max(range(len(grids)), key=lambda at: counts[at].max(initial=-1))
-        return next(grids[best].kept(np.array([int(counts[best].argmax())])).units())
+        """The unit that gives most answers, of those that do best on some of them."""
+        some = self.order[:: max(1, len(self.order) // SOME)]
+        best = []
+        for grid in grids:
+            good = self.right(grid, some, True)
+            chosen = np.argsort(-good, kind="stable")[:MANY]
+            best.append((grid.kept(chosen), good[chosen]))
+        least = np.sort(np.concatenate([good for _, good in best]))[::-1][:MANY][-1]
+        left = [grid.kept(good >= least) for grid, good in best]
+        counts = [self.right(grid, self.order, True) for grid in left]
+        first = max(range(len(left)), key=lambda at: counts[at].max(initial=-1))
+        return next(left[first].kept(np.array([int(counts[first].argmax())])).units())
 
     def right(self, grid: Grid, order: Table, whole: bool) -> Table:
         """Of each candidate, how many answers it gives: all, or without `whole` those before its first miss."""
-        found = np.zeros(len(grid), np.int64)
         if not len(grid) or not len(order):
-            return found
+            return np.zeros(len(grid), np.int64)
+        grid, places = self.distinct(grid)
+        found = np.zeros(len(grid), np.int64)
         left, right, rules, narrow = self.prepared(grid)
         some = np.zeros(int(narrow.sum()), np.int64)
         c, seen = (codes.astype(np.int64) for codes in (self.rows.c, self.seen))
@@ -188,7 +202,24 @@ class Sieve:
         for at in np.flatnonzero(~narrow):
             unit = next(grid.kept(np.array([at])).units())
             found[at] = self.plainly(unit, order) if whole or self.agrees(unit, int(order[0])) else 0
-        return found
+        return np.asarray(found[places])
+
+    def distinct(self, grid: Grid) -> tuple[Grid, Table]:
+        """The candidates without those that nothing here tells from another, and each one's place among them."""
+        if grid.base.sum != "aligned":
+            return grid, np.arange(len(grid))
+        own, _, fraction = self.of_side(grid.base)
+        late = grid.base.c == "late"
+        key = (late, grid.base.subnormal_inputs, grid.base.read_as)
+        if key not in self.reaches:
+            c = None if late else self.rows.c
+            self.reaches[key] = reach(own.a, own.b, fraction, c, grid.base.accumulate, grid.base.subnormal_inputs)
+        between = self.reaches[key]
+        if between is None:
+            return grid, np.arange(len(grid))
+        deep = np.maximum(np.maximum(between.highest, grid.column("zero_exponent")) - between.lowest, 1)
+        table, places = merged(grid.table, COLUMNS.index("align_bits"), COLUMNS.index("cut"), deep)
+        return Grid(grid.base, table), places
 
     def plainly(self, unit: Unit, order: Table) -> int:
         """How many answers a unit gives whose numbers are too wide for compiled steps."""
@@ -201,17 +232,20 @@ class Sieve:
         found = dot(unit, a, b, c, *self.names)
         return found == seen or both_nan(unit, found, seen)
 
-    def prepared(self, grid: Grid) -> tuple[stepwise.Side, stepwise.Side, stepwise.Rules, npt.NDArray[np.bool_]]:
-        """What compiled steps need, and which candidates' numbers are narrow enough for them."""
-        unit = grid.base
+    def of_side(self, unit: Unit) -> tuple[Sides, stepwise.Rules, int]:
+        """Both operands as a unit's sums take them, what compiled steps need, and bits below a product's point."""
         key = (unit.order, unit.terms, unit.k, unit.subnormal_inputs, unit.read_as)
         if key not in self.sides:
             self.sides[key] = sides(unit, self.rows, self.names)
-        own = self.sides[key]
         # An exact sum late in C is a unit for every structure; what it lacks is filled in here and by the grid.
         rules = rules_of(replaced(unit, sum="exact", align_bits=0, c="late", join_bits=0), *self.names, "")
         assert rules is not None
-        fraction = rules.fraction - own.spare
+        return self.sides[key], rules, rules.fraction - self.sides[key].spare
+
+    def prepared(self, grid: Grid) -> tuple[stepwise.Side, stepwise.Side, stepwise.Rules, npt.NDArray[np.bool_]]:
+        """What compiled steps need, and which candidates' numbers are narrow enough for them."""
+        unit = grid.base
+        own, rules, fraction = self.of_side(unit)
         wide = np.full(len(grid), own.largest.bit_length(), np.int64)
         if unit.c == "floor":
             bits, joined = grid.column("align_bits"), grid.column("join_bits")
