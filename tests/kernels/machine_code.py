@@ -34,10 +34,15 @@ def there(package):
         return False
 
 
+def lacking(what):
+    """Skip for want of something, and say what installs it; fail where everything is said to be there."""
+    (pytest.fail if os.environ.get("GEMMLAB_COMPILERS") else pytest.skip)(f"{what} not installed: {INSTALL}")
+
+
 def need(*packages):
-    """Skip where one of them is missing, and say what would install it."""
+    """Skip, or fail, where one of them is missing."""
     if missing := [package for package in packages if not there(package)]:
-        pytest.skip(f"{', '.join(missing)} not installed: {INSTALL}")
+        lacking(", ".join(missing))
 
 
 def version(*distributions):
@@ -57,7 +62,7 @@ def tools(*names):
     folder = os.path.join(os.path.dirname(triton.origin), "backends", "nvidia", "bin") if triton else ""
     found = [path for name in names for path in (os.path.join(folder, name), shutil.which(name)) if path]
     if not (found := [path for path in found if os.path.isfile(path)]):
-        pytest.skip(f"no {names[0]}: neither triton nor CUDA's toolkit is installed: {INSTALL}")
+        lacking(f"{names[0]}, which triton's package and CUDA's toolkit have,")
     return found
 
 

@@ -9,7 +9,7 @@ from gemmlab.kernels.ladder.cuda import TEXTS
 from gemmlab.kernels.ladder.cuda.texts import WARP_TILES, warp_tile
 from gemmlab.record import GemmlabError
 from gemmlab.run.backends.cuda.text import compiled
-from kernels.machine_code import INSTALL, REGISTERS_OF_SM, SHARED_LIMIT, having, need, read, told
+from kernels.machine_code import REGISTERS_OF_SM, SHARED_LIMIT, having, lacking, need, read, told
 
 #: each rung, and the other sizes of it that were timed beside it
 SHIPPED = TEXTS | {f"warp_tile={size}": warp_tile(sizes) for size, sizes in list(WARP_TILES.items())[1:]}
@@ -24,8 +24,8 @@ def for_hopper():
     def of(text, wide):
         try:
             return compiled(text.source(wide), (9, 0), ["--ptxas-options=-v"])
-        except GemmlabError as error:
-            pytest.skip(f"{error.text}: {INSTALL}")
+        except GemmlabError:
+            lacking("NVRTC")
 
     return of
 

@@ -17,7 +17,7 @@ from gemmlab.count import count
 from gemmlab.emulator import emulate
 from gemmlab.kernels.ladder import RUNGS, load
 from gemmlab.problem import Gemm
-from kernels.machine_code import INSTALL, SHARED_LIMIT, having, instructions, need, there
+from kernels.machine_code import SHARED_LIMIT, having, instructions, lacking, need, there
 
 ROOT = Path(__file__).parents[2]
 APART = Path(sys.prefix) / "numba-cuda"
@@ -66,7 +66,7 @@ def ptx():
     """Of every rung: made once, in a process of its own."""
     need("cuda.bindings", "cuda.core", "nvidia")
     if not there("numba_cuda") and not (APART / "numba_cuda").is_dir():
-        pytest.skip(f"numba-cuda not installed: {INSTALL}")
+        lacking("numba-cuda")
     paths = os.pathsep.join((str(ROOT / "src"), str(ROOT / "tests"), str(APART)))
     command = [sys.executable, "-m", "kernels.in_ptx"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": paths})
