@@ -54,6 +54,7 @@ from gemmlab.record.systolic import (
     SystolicStalls,
     SystolicWrites,
 )
+from gemmlab.record.systolic_energy import SystolicEnergy, SystolicEnergyTerm
 
 __all__ = [
     "Access",
@@ -90,6 +91,8 @@ __all__ = [
     "SharedAccess",
     "SystolicCompat",
     "SystolicDram",
+    "SystolicEnergy",
+    "SystolicEnergyTerm",
     "SystolicOverflow",
     "SystolicReads",
     "SystolicSection",

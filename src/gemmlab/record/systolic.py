@@ -1,8 +1,7 @@
 """The section of a Record that a systolic array fills: cycles, accesses and traffic of one multiplication on it."""
 
-import msgspec
-
 from gemmlab.record.section import Section
+from gemmlab.record.systolic_energy import SystolicEnergy
 
 
 class SystolicReads(Section, frozen=True, kw_only=True):
@@ -103,7 +102,8 @@ class SystolicSection(Section, frozen=True, kw_only=True):
     compulsory_bytes: int  #: A, B and D once each
     overflow: SystolicOverflow | None = None  #: null where no values were computed, or no integers
     compat: SystolicCompat | None = None  #: null where not asked for
-    energy_j: float | None = None  #: null where no table was named
-    energy_table: str = ""  #: its name, node and source
-    energy_parts_j: dict[str, float] = msgspec.field(default_factory=dict)  #: by what is counted
+    units: int = 1  #: such arrays that share the work: counts are of all of them, cycles of the one that takes longest
+    validated: str = ""  #: what the chip's predicted cycles were compared with; empty where with nothing
+    energy_j: float | None = None  #: of arithmetic, SRAM and DRAM; null where no table was named
+    energy: SystolicEnergy | None = None  #: what that is made of, and out of which table
     notes: tuple[str, ...] = ()  #: what else is to be said

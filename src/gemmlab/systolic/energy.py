@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from gemmlab.record import GemmlabError, unknown_name
-from gemmlab.record.systolic_energy import SystolicEnergy, SystolicEnergyTerm
+from gemmlab.record import GemmlabError, SystolicEnergy, SystolicEnergyTerm, unknown_name
 
 DEFAULT = "horowitz-45nm"
 PICO = 1e-12
