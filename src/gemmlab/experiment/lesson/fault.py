@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -91,9 +92,9 @@ def run(problem: Gemm, seed: int) -> Broken:
 
 
 def text_of(kernel: Any) -> tuple[tuple[int, str], ...]:
-    """A kernel's source by line number."""
+    """A kernel's source by line number, from the left margin on."""
     lines, first = inspect.getsourcelines(getattr(kernel, "py_func", kernel))
-    return tuple((first + index, line.rstrip("\n")) for index, line in enumerate(lines))
+    return tuple((first + index, line) for index, line in enumerate(textwrap.dedent("".join(lines)).splitlines()))
 
 
 def missing_at(lines: tuple[tuple[int, str], ...]) -> int:

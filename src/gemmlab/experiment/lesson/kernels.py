@@ -21,6 +21,7 @@ from gemmlab.record import GemmlabError, Record, unknown_name
 DEFAULT = ("naive", "tiled_8", "tiled")
 HELD = ("float32", "float16")  #: formats that the programs are emulated in as they are
 MOST_VALUES = 1 << 28  #: products up to which every thread computes; past them blocks are counted by class
+MOST_ELEMENTS = 1 << 25  #: of all three matrices, for the same: they are drawn and checked in float64
 MOST_K = 1 << 18  #: that one thread walks while blocks are counted by class
 VALUED = 256  #: sides that values are computed at where the asked ones are too many
 PLAIN = 1 << 16  #: sides past which a launch has more blocks than a grid may have
@@ -103,7 +104,9 @@ def formula(problem: Gemm, chip: Chip, kernel: Kernel) -> Record:
 
 def accesses(problem: Gemm, rung: Rung, tile: tuple[int, int, int], seed: int) -> Record:
     """Every access: of every block where they are few, else by class; at a smaller size where neither can be."""
-    if problem.m * problem.n * problem.k <= MOST_VALUES and max(problem.m, problem.n) <= PLAIN:
+    elements = problem.m * problem.k + problem.k * problem.n + problem.m * problem.n
+    few = problem.m * problem.n * problem.k <= MOST_VALUES and elements <= MOST_ELEMENTS
+    if few and max(problem.m, problem.n) <= PLAIN:
         return launched(problem, rung.name, seed, values=True, prove=True)
     if problem.k <= MOST_K:
         try:

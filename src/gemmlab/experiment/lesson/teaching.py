@@ -114,7 +114,11 @@ def sizes_said(problem: Gemm, kernels: tuple[Counted, ...]) -> list[str]:
         else:
             continue
         found.setdefault(said, []).append(each.name)
-    return [f"{', '.join(names)}: {said}" for said, names in found.items()]
+    told = [f"{', '.join(names)}: {said}" for said, names in found.items()]
+    held = next((each.emulated.problem.a_format for each in kernels if each.emulated.problem), problem.a_format)
+    if held != problem.a_format:
+        told.append(f"Programs were emulated in {held}: which elements they ask for is the same in {problem.a_format}.")
+    return told
 
 
 def spelled_of(record: Record) -> str:

@@ -12,6 +12,7 @@ from functools import partial
 import msgspec
 
 from gemmlab.experiment.lesson.sizes import halved, spelled
+from gemmlab.experiment.memory import SHARE, free_bytes
 from gemmlab.experiment.running import Options, run_together
 from gemmlab.problem import Gemm
 from gemmlab.record import GemmlabError, Record
@@ -25,6 +26,8 @@ FIRST_FLOP = 1 << 25  #: of the size that all begin at: 256 x 256 x 256
 PROTOCOL = Protocol(rounds=5, sample_s=0.01, warm_s=0.05, limit_s=30.0)
 BESIDE = 4  #: multiplications beside the rounds: warming up, finding how many make a sample
 SLOWER = 2.0  #: how much slower than the small size a large one may be, as it leaves the caches
+DRAWN, HELD = 12, 2  #: times the operands: as float64 while they are drawn and checked; in each kernel's process
+MOST_ELEMENTS, MOST_PRODUCTS = 1 << 26, 1 << 34  #: past which drawing and checking take longer than any kernel
 LEFT_ALONE = ("webgpu",)  #: a browser's interface: a GPU that has it is timed through its own
 
 Told = Callable[[str], None]
@@ -36,16 +39,24 @@ def timed(problem: Gemm, budget_s: float, seed: int, told: Told) -> tuple[list[R
     if not chosen:
         return [], [f"No kernel of this machine takes {problem.a_format}: nothing was timed."]
     options = Options(protocol=msgspec.structs.replace(PROTOCOL, seed=seed, budget_s=budget_s / 4))
-    sizes = ladder_of(problem)
-    try:
-        with Pool() as pool:
-            run = partial(run_together, options=options, told=told, pool=pool)
-            found = dict(zip(chosen, run(sizes[0], list(map(by_key, chosen))), strict=True))
-            for size, keys in placed(found, sizes, budget_s):
+    sizes = [size for size in ladder_of(problem) if fits(size, len(chosen))]
+    if not sizes:
+        return [], [f"Nothing was timed: memory does not suffice for {spelled(problem)}, nor for a part of it."]
+    found: dict[tuple[str, str], Record] = {}
+    refused: list[str] = []
+    with Pool() as pool:
+        run = partial(run_together, options=options, told=told, pool=pool)
+        try:
+            found.update(zip(chosen, run(sizes[0], list(map(by_key, chosen))), strict=True))
+        except GemmlabError as error:
+            return [], [f"Nothing was timed: {error.text}."]
+        for size, keys in placed(found, sizes, budget_s):
+            try:
                 found.update(zip(keys, run(size, list(map(by_key, keys))), strict=True))
-    except GemmlabError as error:
-        return [], [f"Nothing was timed: {error.text}."]
-    return sorted_out(found.values(), problem)
+            except GemmlabError as error:  # memory is too small: the times of the small size stand
+                refused.append(f"Nothing was timed at {spelled(size)}: {error.text}.")
+    kept, said = sorted_out(found.values(), problem)
+    return kept, refused + said
 
 
 def takers(problem: Gemm) -> list[tuple[str, str]]:
@@ -68,6 +79,15 @@ def ladder_of(problem: Gemm) -> list[Gemm]:
     while found[-1].flop > FIRST_FLOP:
         found.append(halved(found[-1]))
     return found[::-1]
+
+
+def fits(problem: Gemm, kernels: int) -> bool:
+    """Whether operands can be drawn, held by all kernels and checked, in seconds and in the memory that is free."""
+    elements = problem.m * problem.k + problem.k * problem.n + problem.m * problem.n
+    if elements > MOST_ELEMENTS or problem.m * problem.n * problem.k > MOST_PRODUCTS:
+        return False
+    free = free_bytes()
+    return free is None or problem.compulsory_bytes * (DRAWN + HELD * kernels) <= SHARE * free
 
 
 def placed(
@@ -104,7 +124,7 @@ def sorted_out(records: Iterable[Record], problem: Gemm) -> tuple[list[Record], 
             if record.problem and not measured.fault and size_differs(record, problem):
                 smaller.setdefault(spelled(record.problem), []).append(measured.kernel)
     for size, names in smaller.items():
-        said.append(f"{', '.join(names)}: timed at {size}, as the time given is too short for {spelled(problem)}.")
+        said.append(f"{', '.join(names)}: timed at {size}, as time or memory do not suffice for {spelled(problem)}.")
     kept.sort(key=lambda record: (record.measurement.flop_per_s or 0.0) if record.measurement else 0.0)
     return kept, said
 

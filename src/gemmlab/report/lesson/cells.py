@@ -28,7 +28,7 @@ def wrong_cells(broken: Broken, width: float) -> Drawing | None:
     head = 40.0 + 16 * len(lead)
     tall = (10 if narrow else 36) + cell * rows + 8
     lines = len(maps) if narrow else 1
-    words = "; ".join(f"{name(tried)}: {count(found)}" for tried, found in maps)
+    words = "; ".join(f"{name(tried)}: {count(tried, found)}" for tried, found in maps)
     drawing = Drawing(width, head + tall * lines, "The same program, other orders", words)
     drawing.text(EDGE, 25, "The same program, other orders", 14, bold=True)
     drawing.paragraph(EDGE, 43, said, width - 2 * EDGE, color="quiet")
@@ -48,7 +48,7 @@ def words_of(drawing: Drawing, tried: ScheduleSection, found: Cells, corner: tup
     """The order's name, and how many elements are wrong."""
     x, y = corner
     drawing.text(x, y + 12, fit(name(tried), 12, room, True), 12, bold=True)
-    drawing.text(x, y + 28, fit(count(found), 11.5, room), 11.5, "brick" if found.any() else "teal")
+    drawing.text(x, y + 28, fit(count(tried, found), 11.5, room), 11.5, "brick" if found.any() else "teal")
 
 
 def one(drawing: Drawing, found: Cells, corner: tuple[float, float], cell: float) -> None:
@@ -96,13 +96,12 @@ def runs(cells: Sequence[bool]) -> Iterator[tuple[int, int]]:
 
 def name(tried: ScheduleSection) -> str:
     """The order as a report calls it."""
-    first = clean(tried.name).partition(":")[0].replace("-", " ")
-    return f"{first}, the worst found" if tried.worst else first
+    return clean(tried.name).partition(":")[0].replace("-", " ")
 
 
-def count(found: Cells) -> str:
+def count(tried: ScheduleSection, found: Cells) -> str:
     """How many elements are wrong."""
-    return f"{int(found.sum()):,} of {found.size:,} wrong"
+    return f"{int(found.sum()):,} of {found.size:,} wrong" + ", the worst found" * tried.worst
 
 
 def conflict(broken: Broken, width: float) -> Drawing | None:

@@ -113,7 +113,7 @@ def loads_told(lesson: Lesson) -> str:
     parts.append(para(verdict, "counted emulated"))
     parts.append(listed(words.emulated_how(lesson), "emulated checked"))
     if tiled:
-        m, n, k = tiled.tile
+        m, n, k = map(min, tiled.tile, (p.m, p.n, p.k))
         parts.append(figure("tile", lambda width: tile(tiled.formula, width), "counted", tile_caption(m, n, k)))
     return "".join(parts)
 
@@ -122,7 +122,7 @@ def tile_caption(m: int, n: int, k: int) -> str:
     """What one step of a tile brings and does."""
     taken = m * k + k * n
     return (
-        f"One step of the {m} x {n} tile, {k} along k: {taken:,} numbers in, {m * n * k:,} multiply-adds, "
+        f"One step of a tile of {m} x {n}, {k} along k: {taken:,} numbers in, {m * n * k:,} multiply-adds, "
         f"{plain(2 * m * n * k / taken)} FLOP a number."
     )
 
@@ -163,7 +163,8 @@ def bound_told(lesson: Lesson) -> str:
         parts.append(
             para(
                 f"A step of a T x T tile does 2T³ FLOP with 2T² numbers: T FLOP a number, however long k is. So T "
-                f"decides on which side of the knee a kernel stands: it passes from T = {least:,} on.",
+                f"decides on which side of the knee a kernel stands: it passes from T = {least:,} on, if the matrices "
+                "are that large.",
                 "counted datasheet",
             )
         )

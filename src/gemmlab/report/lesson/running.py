@@ -24,9 +24,10 @@ def barrier_answer(lesson: Lesson) -> str:
     if broken is None or broken.worst is None:
         return line("The race is named, and no order that was tried does harm.", "emulated")
     total = broken.maps[-1][1].size if broken.maps else 0
+    size = words.sides(broken.record.problem) if broken.record.problem else "a small size"
     return line(
-        f"In lockstep every element is right; under another order {broken.worst.wrong_elements:,} of {total:,} are "
-        "wrong. The race is named in either case.",
+        f"At {size} every element is right in lockstep; under another order {broken.worst.wrong_elements:,} of "
+        f"{total:,} are wrong. The race is named in either case.",
         "emulated",
     )
 

@@ -29,6 +29,7 @@ figcaption{color:var(--quiet);font-size:.92rem;line-height:1.5;padding:6px 14px 
 @media screen and (max-width:560px){
 .lesson h1{font-size:1.7rem}.lesson h2{font-size:1.25rem}.lesson section{margin-top:38px;padding-top:18px}
 .lesson figure{margin:16px -6px}.short-answers{padding:2px 14px}
+.program{font-size:.68rem}.program td{padding:0 6px 0 4px}
 .stack thead{display:none}.stack tr{display:block;padding:9px 0;border-bottom:1px solid var(--grid)}
 .stack tr:last-child{border:0}
 .stack td{display:flex;justify-content:space-between;gap:14px;border:0;padding:1px 0;text-align:right}
