@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gemmlab import chips, kernels
+from gemmlab import chips, formats, kernels
 from gemmlab.chips import Chip
 from gemmlab.count import count
 from gemmlab.experiment.emulating import Asked, emulate_gemm
@@ -16,7 +16,7 @@ from gemmlab.kernels import section as kernel_section
 from gemmlab.kernels.ladder import RUNGS, SIZES, Rung
 from gemmlab.model.suited import on_chip
 from gemmlab.problem import Gemm
-from gemmlab.record import GemmlabError, Record, unknown_name
+from gemmlab.record import Count, GemmlabError, ProblemSection, Record, unknown_name
 
 DEFAULT = ("naive", "tiled_8", "tiled")
 HELD = ("float32", "float16")  #: formats that the programs are emulated in as they are
@@ -41,8 +41,9 @@ class Counted:
 
     @property
     def loads(self) -> int:
-        """Elements that all threads ask global memory for, by formula."""
-        return self.formula.count.global_load_elements if self.formula.count else 0
+        """Elements of A and B that all threads ask global memory for, by formula."""
+        record = self.formula
+        return operand_loads(record.count, record.problem) if record.count and record.problem else 0
 
     @property
     def counted_here(self) -> int:
@@ -85,8 +86,13 @@ def counted(problem: Gemm, chip: Chip, name: str, seed: int) -> Counted:
     if emulated.verdict is None:
         valued = launched(capped(held, VALUED, tile), name, seed, values=True, prove=False)
     there = Gemm.from_section(emulated.problem) if emulated.problem else held
-    due = count(there, kernels.get(rung.counted_by, problem=there, **rung.settings)).global_load_elements
+    due = operand_loads(count(there, kernels.get(rung.counted_by, problem=there, **rung.settings)), there)
     return Counted(name, rung.idea, tile, formula(problem, chip, kernel), emulated, valued, due)
+
+
+def operand_loads(counted: Count, problem: Gemm | ProblemSection) -> int:
+    """Loads of A and B alone: the ladder's split-k joins its parts by atomics, where the formula reads them back."""
+    return counted.global_load_elements - counted.workspace_bytes * 8 // formats.get(problem.accumulate).bits
 
 
 def formula(problem: Gemm, chip: Chip, kernel: Kernel) -> Record:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gemmlab import formats
-from gemmlab.experiment.lesson.kernels import Counted
+from gemmlab.experiment.lesson.kernels import Counted, operand_loads
 from gemmlab.experiment.lesson.teaching import Lesson
 from gemmlab.record import Measurement, ProblemSection, Record
 from gemmlab.report import story
@@ -43,12 +43,13 @@ def loads(lesson: Lesson) -> list[Loads]:
     """Every kernel, those that were emulated first, then the one that the chip would run."""
     rows = [loads_of(each) for each in lesson.kernels]
     count, kernel = lesson.explained.count, lesson.explained.kernel
+    p = problem_of(lesson)
     if count and kernel:
         label = f"{clean(kernel.name)} {kernel.block_m} x {kernel.block_n}"
-        fetched = repeats(problem_of(lesson), kernel.block_m, kernel.block_n)
+        fetched = repeats(p, kernel.block_m, kernel.block_n)
         rows.append(
             Loads(
-                kernel.name, label, count.global_load_elements, None, True, "",
+                kernel.name, label, operand_loads(count, p), None, True, "",
                 fetched, count.intensity_flop_per_byte, lesson.explained,
             )
         )  # fmt: skip
