@@ -30,10 +30,12 @@ def kernel(a, b, c):
             value = b[start + y, col]
         b_tile[y, x] = value
         cuda.syncthreads()
-        for j in range(STEP):
+        j = 0
+        while j < STEP:  # for speed's sake, as in naive
             right = b_tile[j, x]
             for i in range(OWN):
                 totals[i] += a_tile[y * OWN + i, j] * right
+            j += 1
         cuda.syncthreads()
     for i in range(OWN):
         row = top + y * OWN + i
