@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 demo: $(READY)
 	@mkdir -p build
-	@$(RUN) gemmlab explain 4096 50257 768 --format bfloat16 --chip h100-sxm --html build/demo.html --plot build/roofline.svg
+	@$(RUN) gemmlab report 1024 1024 1024 --html build/demo.html
 
 test: $(COMPILERS)
 	@$(RUN) pytest -n auto

@@ -33,6 +33,13 @@ def emulate_flags() -> str:
     return "\n".join(f"### {section.title}\n\n{flag_table(section)}" for section in EMULATE)
 
 
+def report_flags() -> str:
+    """Every flag of `report`, by section."""
+    from gemmlab.cli.report import REPORT
+
+    return "\n".join(f"### {section.title}\n\n{flag_table(section)}" for section in REPORT)
+
+
 def run_flags() -> str:
     """Every flag of `run`, by section."""
     from gemmlab.cli.run_options import RUN
@@ -251,6 +258,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "flags of explain": flags,
     "flags of emulate": emulate_flags,
     "flags of run": run_flags,
+    "flags of report": report_flags,
     "flags of chips": chip_flags,
     "flags of numerics": numerics_flags,
     "fields of a unit": unit_fields,

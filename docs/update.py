@@ -35,6 +35,7 @@ BLOCK = re.compile(r"(<!-- begin: (?P<how>.+?) -->\n).*?(?P<end><!-- end -->)", 
 PICTURES = {
     "docs/images/vocabulary.svg": "gemmlab explain 4096 50257 768 --format bfloat16 --chip h100-sxm",
     "docs/images/ladder.svg": "gemmlab explain 8192 8192 8192 --format float16 --chip a100-pcie-80gb --tile 128x128x32",
+    "docs/images/lesson.svg": "gemmlab report 1024 1024 1024 --no-run --json",
     "docs/images/fused-sum.svg": "gemmlab numerics gemm 4 5 200 --unit hopper.wgmma.float8_e4m3fn --trace 1,2",
 }
 

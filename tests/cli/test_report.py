@@ -2,6 +2,7 @@
 
 import json
 import re
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,15 @@ def test_any_shape_is_told(run, shape):
         assert "more than can be launched" in ran.out.replace("\n    ", " ")
 
 
+def test_its_pictures_are_one_sheet(run):
+    ran = run("report", 33, 17, 50, "--no-run", "--json", "--plot", "sheet.svg")
+    assert ran.status == 0
+    assert ran.err == "wrote sheet.svg\n"
+    words = "".join(ET.parse("sheet.svg").getroot().itertext())
+    for said in ("33 x 17 x 50", "Loads", "Kernels under the roof", "no barrier between"):
+        assert said in words
+
+
 def test_kernels_that_are_named_are_those_that_are_told(run):
     ran = run("report", 64, 64, 64, "--no-run", "--kernel", "naive,register_2d", "--html", "page.html")
     assert ran.status == 0
@@ -103,6 +113,8 @@ CASES = [
     ("report 8 8 8 --html nowhere/page.html", "nowhere", "create"),
     ("report 8 8 8 --html .", "folder", "name a file"),
     ("report 8 8 8 --html -", "`-`", ""),
+    ("report 8 8 8 --plot a.png", "`a.png`", "a.svg"),
+    ("report 8 8 8 --html same --plot same", "same file", "own"),
     ("report 8 8 8 --seed -1", "-1 is no seed", "whole number"),
     ("report 8 8 8 --seed x", "--seed: `x`", ""),
     ("report 8 8 8 --budget 5", "--budget: `5`", "208us"),

@@ -50,6 +50,7 @@ OUTPUT = Section(
     "The report",
     (
         Flag("html", "Where the page is written; default gemmlab-MxNxK.html, none with --json.", "FILE"),
+        Flag("plot", "Write its pictures as SVG.", "FILE.svg"),
         JSON,
         WIDTH,
     ),
@@ -70,7 +71,7 @@ def run(words: Sequence[str]) -> int:
     problem = problem_of(source, given)
     if "html" not in given and "json" not in given:
         given["html"] = f"gemmlab-{problem.m}x{problem.n}x{problem.k}.html"
-    check_files(given, ("html",))
+    check_files(given, ("html", "plot"))
     settings = settings_of(given)
     from gemmlab import chips
     from gemmlab.cli.run import progress
@@ -112,15 +113,18 @@ def settings_of(given: dict[str, Any]) -> Settings:
 
 def deliver(lesson: Lesson, given: dict[str, Any], command: str) -> None:
     """Render everything, write the page, then print; raises GemmlabError where it cannot be written."""
-    from gemmlab.report.lesson import lesson_html, lesson_text
+    from gemmlab.report.lesson import lesson_html, lesson_svg, lesson_text
 
+    files = {given["html"]: lesson_html(lesson, command)} if "html" in given else {}
+    files |= {given["plot"]: lesson_svg(lesson)} if "plot" in given else {}
     if "json" in given:
         printed = "".join(record.to_json() + "\n" for record in lesson.records)
     else:
         printed = lesson_text(lesson, width=given.get("width")) + "\n"
-    if "html" in given:
+    if files:
         from gemmlab.report import write_file
 
-        write_file(given["html"], lesson_html(lesson, command))
-        print(f"wrote {given['html']}", file=sys.stderr)
+        for path, text in files.items():
+            write_file(path, text)
+            print(f"wrote {path}", file=sys.stderr)
     emit(printed, for_programs="json" in given)

@@ -4,11 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gemmlab.report.lesson.page import lesson_html
+    from gemmlab.report.lesson.sheet import lesson_svg
     from gemmlab.report.lesson.text import lesson_text
 
-__all__ = ["lesson_html", "lesson_text"]
+__all__ = ["lesson_html", "lesson_svg", "lesson_text"]
 
-HOMES = {"lesson_html": "page", "lesson_text": "text"}
+HOMES = {"lesson_html": "page", "lesson_svg": "sheet", "lesson_text": "text"}
 
 
 def __getattr__(name: str) -> Any:

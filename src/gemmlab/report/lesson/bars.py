@@ -21,8 +21,8 @@ class Bar(NamedTuple):
     spread: tuple[float, float] | None = None  #: ends of a line on it, as shares
 
 
-def bars(title: str, said: str, rows: Sequence[Bar], width: float) -> Drawing:
-    """The picture; the whole width is a share of 1."""
+def bars(title: str, kind: str, said: str, rows: Sequence[Bar], width: float) -> Drawing:
+    """The picture of amounts of a kind; the whole width is a share of 1."""
     wide = width - 2 * EDGE
     lead = text_lines(said, 12, wide)
     remarks = [text_lines(row.remark, 11, wide) for row in rows]
@@ -30,7 +30,7 @@ def bars(title: str, said: str, rows: Sequence[Bar], width: float) -> Drawing:
     height = head + sum(STEP + 14 * len(lines) for lines in remarks) + 2
     words = "; ".join(f"{row.label}: {row.figure}" for row in rows)
     drawing = Drawing(width, height, title, words)
-    drawing.text(EDGE, 25, fit(title, 14, wide, True), 14, bold=True)
+    drawing.text(EDGE, 25, fit(title, 14, wide - 90, True), 14, bold=True, after=kind)
     drawing.paragraph(EDGE, 43, said, wide, color="quiet")
     y = head
     for row, lines in zip(rows, remarks, strict=True):

@@ -11,6 +11,7 @@ from gemmlab.report.svg import Drawing, fit, text_lines, text_width
 from gemmlab.report.words import clean
 
 EDGE, GAP, TALLEST = 16.0, 22.0, 260.0
+CONFLICT = "Two accesses that race"
 NARROW = 500.0  #: below it the maps stand under each other, their words beside them
 
 
@@ -28,9 +29,9 @@ def wrong_cells(broken: Broken, width: float) -> Drawing | None:
     head = 40.0 + 16 * len(lead)
     tall = (10 if narrow else 36) + cell * rows + 8
     lines = len(maps) if narrow else 1
-    words = "; ".join(f"{name(tried)}: {count(tried, found)}" for tried, found in maps)
+    words = "; ".join(f"{name(tried)}: {count(found)}" for tried, found in maps)
     drawing = Drawing(width, head + tall * lines, "The same program, other orders", words)
-    drawing.text(EDGE, 25, "The same program, other orders", 14, bold=True)
+    drawing.text(EDGE, 25, "The same program, other orders", 14, bold=True, after="emulated")
     drawing.paragraph(EDGE, 43, said, width - 2 * EDGE, color="quiet")
     for index, (tried, found) in enumerate(maps):
         if narrow:
@@ -48,7 +49,7 @@ def words_of(drawing: Drawing, tried: ScheduleSection, found: Cells, corner: tup
     """The order's name, and how many elements are wrong."""
     x, y = corner
     drawing.text(x, y + 12, fit(name(tried), 12, room, True), 12, bold=True)
-    drawing.text(x, y + 28, fit(count(tried, found), 11.5, room), 11.5, "brick" if found.any() else "teal")
+    drawing.text(x, y + 28, fit(count(found), 11.5, room), 11.5, "brick" if found.any() else "teal")
 
 
 def one(drawing: Drawing, found: Cells, corner: tuple[float, float], cell: float) -> None:
@@ -96,12 +97,12 @@ def runs(cells: Sequence[bool]) -> Iterator[tuple[int, int]]:
 
 def name(tried: ScheduleSection) -> str:
     """The order as a report calls it."""
-    return clean(tried.name).partition(":")[0].replace("-", " ")
+    return clean(tried.name).partition(":")[0].replace("-", " ") + ", the worst" * tried.worst
 
 
-def count(tried: ScheduleSection, found: Cells) -> str:
+def count(found: Cells) -> str:
     """How many elements are wrong."""
-    return f"{int(found.sum()):,} of {found.size:,} wrong" + ", the worst found" * tried.worst
+    return f"{int(found.sum()):,} of {found.size:,} wrong"
 
 
 def conflict(broken: Broken, width: float) -> Drawing | None:
@@ -118,8 +119,8 @@ def conflict(broken: Broken, width: float) -> Drawing | None:
         (fault_words.thread(first, emulation, block=False), race.line, reads),
     ]
     said = fault_words.sentence(race, emulation)
-    drawing = Drawing(width, 212, "Two accesses that nothing keeps apart", said)
-    drawing.text(EDGE, 25, fit("Two accesses that nothing keeps apart", 14, width - 32, True), 14, bold=True)
+    drawing = Drawing(width, 212, CONFLICT, said)
+    drawing.text(EDGE, 25, fit(CONFLICT, 14, width - 110, True), 14, bold=True, after="emulated")
     room = (width - 2 * EDGE - GAP) / 2
     for index, (who, line, verb) in enumerate(lanes):
         x, y = EDGE + index * (room + GAP), 62.0 + 84 * index

@@ -17,14 +17,13 @@ def loads_bars(lesson: Lesson, width: float) -> Drawing:
     drawn = [Bar(row.label, f"{row.counted:,}", row.counted / most, words.fetched(row)) for row in rows]
     drawn.append(Bar("A and B once, the least there is", f"{floor:,}", floor / most, "each number once", "ochre"))
     said = "Elements that all threads ask global memory for, on one scale"
-    return bars("Loads", said, drawn, width)
+    return bars("Loads", "counted", said, drawn, width)
 
 
 def ladder_bars(lesson: Lesson, width: float) -> Drawing:
     """Speed of every kernel as a share of the limit at its size, the slowest first."""
-    return bars(
-        "Measured, of the limit", "Speed of each kernel here, the slowest first", list(map(speed, lesson.times)), width
-    )
+    said = "Speed of each kernel on this machine, the slowest first; the whole width is the limit"
+    return bars("The ladder", "measured", said, list(map(speed, lesson.times)), width)
 
 
 def speed(record: Record) -> Bar:
