@@ -202,9 +202,11 @@ class Inference:
 
     def structures(self, kept: int | None) -> tuple[list[Structure], int]:
         """Those that explain which small terms large ones swallow, and how many products were asked about."""
-        k = self.backend.k or FIRST_K
+        first = k = self.backend.k or FIRST_K
+        shortest: structure.Answers | None = None
         while True:
             asked = structure.ask(self.backend, self.numbers, k, self.rng, kept)
+            shortest = shortest or asked
             found = structure.found(asked, k)
             told = structure.telling(asked)
             whole = all(each.k > k // 2 for each in found) and bool(found)
@@ -212,6 +214,9 @@ class Inference:
             if not (told and (whole or not found)) or self.backend.k is not None or k >= MOST_K:
                 break
             k *= 2
+        if not found:
+            # The nearest of short instructions is as good as that of long ones, and far sooner found.
+            asked, k = shortest, first
         gone = int((asked.seen == structure.GONE).sum())
         seen = f"u gone in {gone:,} of {len(asked.seen):,}"
         if not found:

@@ -31,7 +31,8 @@ COLUMNS = (
 NAMED = {"cut": MODES, "rounding": MODES, "c_rounding": MODES, "negative_zero": {n: i for i, n in enumerate(ZEROS)}}
 Table = npt.NDArray[np.int64]
 
-SOME = 150  # answers that all candidates are held against where none gives every answer
+SOME, FEWEST = 150, 24  # answers that all candidates are held against where none gives every answer
+PRODUCTS = 10_000_000  # that they may take of each structure: a few seconds at most
 MANY = 64  # of them, the best that are held against all answers
 
 
@@ -173,8 +174,9 @@ class Sieve:
 
     def nearest(self, grids: list[Grid]) -> Unit:
         """The unit that gives most answers, of those that do best on some of them."""
-        some = self.order[:: max(1, len(self.order) // SOME)]
         best = []
+        most = max(len(grid) * grid.base.k for grid in grids)
+        some = self.order[:: max(1, len(self.order) // min(SOME, max(FEWEST, PRODUCTS // most)))]
         for grid in grids:
             good = self.right(grid, some, True)
             chosen = np.argsort(-good, kind="stable")[:MANY]
