@@ -8,8 +8,10 @@ by `programs(13, 10)`; the same seeds give the same programs.
 import atexit
 import importlib.util
 import random
+import re
 import shutil
 import tempfile
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -20,6 +22,7 @@ import numpy as np
 
 from emulator.program_expressions import WHOLE
 from emulator.program_text import module_text
+from emulator.steered import steered
 
 FRAGMENTS = 4
 NAMES = ("which", "n", "k", "u", "d", "ia", "ua", "fa", "ha", "ga", "b2", "c3", "oi", "of", "oh", "os", "ai", "af")
@@ -38,7 +41,8 @@ class RandomProgram:
     names: tuple[str, ...]  #: of its parameters
     grid: tuple[int, ...]
     block: tuple[int, ...]
-    racy: bool  #: values depend on the schedule; only its races are to be compared
+    racy: bool  #: values depend on the schedule
+    steered: bool  #: so do its addresses or branches, and with them counts and races
     make_args: Callable[[], tuple[Any, ...]]  #: fresh arguments, always the same values
 
     def __repr__(self):
@@ -92,7 +96,16 @@ def random_program(seed, fragment=0, launch=0, fragments=FRAGMENTS):
         given = arguments(types, fragment, threads, f"{seed} {fragment} {launch}")
         return tuple(value for name, value in zip(NAMES, given, strict=True) if name in used)
 
-    return RandomProgram((seed, fragment, launch), text, kernel, tuple(used), grid, block, racy[fragment], make_args)
+    loose = racy[fragment] and steered(bodies(text)[fragment])
+    return RandomProgram(
+        (seed, fragment, launch), text, kernel, tuple(used), grid, block, racy[fragment], loose, make_args
+    )
+
+
+def bodies(text):
+    """The text of each fragment of a module."""
+    parts = re.split(r"^    (?:el)?if which == \d+:\n", text, flags=re.MULTILINE)[1:]
+    return [textwrap.dedent(part).replace("return\n", "pass\n") for part in parts]
 
 
 def programs(sources, launches, first=0, fragments=FRAGMENTS):

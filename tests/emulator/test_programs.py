@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from emulator.programs import programs, random_program
+from emulator.steered import steered
 from gemmlab.emulator.reference import run_reference
 from gemmlab.emulator.tallies import OUT_OF_BOUNDS, SAME_VALUE, SHARED_RACE, UNINITIALISED
 
@@ -61,3 +62,18 @@ def test_some_programs_race_and_some_store_equal_values():
                 f.kind for f in run_reference(program.kernel, program.grid, program.block, *program.make_args()).faults
             }
     assert {SHARED_RACE, SAME_VALUE} <= kinds
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("s[t] = 1\nx = s[t + 1]\noi[t] = x", False),
+        ("s[t] = 1\nx = s[t + 1]\ny = x + 1\noi[t] = a[y]", True),
+        ("s[t] = 1\ny = 0\ny += s[t + 1]\nif y > 2:\n    oi[t] = 1", True),
+        ("s[t] = 1\nfor i in range(s[0]):\n    oi[i] = 1", True),
+        ("cuda.atomic.add(ai, 0, 1)\nx = ai[0] and t", True),
+        ("x = a[a[t]]\noi[t] = x", False),
+    ],
+)
+def test_what_a_race_steers(body, expected):
+    assert steered(body) == expected

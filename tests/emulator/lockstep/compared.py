@@ -70,18 +70,19 @@ def launched(drawn):
     return both(drawn.kernel, drawn.grid, drawn.block, drawn.make_args)
 
 
-def unlike(racy, engines, references):
+def unlike(drawn, engines, references):
     """In what engine and reference differ, as `both` gives them: values, counts, faults; empty where alike.
 
-    Where threads race, what they read is the schedule's, and so may be all that it steers: then the races have to be
-    alike, and the counts, unless the values came out otherwise, in which case both have to have found a race.
+    Where threads race, what they read is the schedule's, and whether it was there yet: values are not compared, and of
+    faults the races alone. Where it steers the program too, both have to have found a race, or neither.
     """
     (one, arrays), (other, others) = engines, references
-    alike = {"values": same_values(arrays, others), "counts": rows(one) == rows(other)}
     found, expected = faults(one), faults(other)
-    if racy:  # whether a read came before the write is the schedule's too
+    if drawn.racy:
         found, expected = ({f for f in some if "race" in f[0]} for some in (found, expected))
-        if not alike.pop("values") and found and expected:
-            return set()
-    alike["faults"] = found == expected
+    if drawn.steered:
+        return {"faults"} if bool(found) != bool(expected) else set()
+    alike = {"counts": rows(one) == rows(other), "faults": found == expected}
+    if not drawn.racy:
+        alike["values"] = same_values(arrays, others)
     return {name for name, same in alike.items() if not same}
