@@ -58,7 +58,7 @@ def loads_answer(lesson: Lesson) -> str:
     most, least = max(rows, key=lambda row: row.counted), min(rows, key=lambda row: row.counted)
     said = f"{most.label} asks for {most.counted:,} elements"
     if least.counted < most.counted:
-        said += f", {least.label} for {least.counted:,}: {plain(most.counted / least.counted)} times fewer"
+        said += f", {least.label} for {least.counted:,}: {most.counted / least.counted:.3g} times fewer"
     agree = all(row.agrees for row in rows)
     return line(f"{said}; {'the emulator meets the same' if agree else 'the emulator disagrees'}.", "counted emulated")
 

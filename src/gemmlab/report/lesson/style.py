@@ -29,13 +29,16 @@ figcaption{color:var(--quiet);font-size:.92rem;line-height:1.5;padding:6px 14px 
 @media screen and (max-width:560px){
 .lesson h1{font-size:1.7rem}.lesson h2{font-size:1.25rem}.lesson section{margin-top:38px;padding-top:18px}
 .lesson figure{margin:16px -6px}.short-answers{padding:2px 14px}
-.program{font-size:.68rem}.program td{padding:0 6px 0 4px}
+.program{font-size:.61rem}.program td{padding:0 6px 0 4px}
 .stack thead{display:none}.stack tr{display:block;padding:9px 0;border-bottom:1px solid var(--grid)}
 .stack tr:last-child{border:0}
 .stack td{display:flex;justify-content:space-between;gap:14px;border:0;padding:1px 0;text-align:right}
 .stack td.name{font-weight:600;text-align:left}
 .stack td[data-head]:before{content:attr(data-head);color:var(--quiet);text-align:left}}
-@media print{.lesson section{margin-top:20pt;padding-top:8pt}.lesson figure{border:0;padding:0}
-.wide{display:block}.phone{display:none}.lesson figure svg{max-width:520px}.bits svg{min-width:0}
-.scroll{overflow:visible}.program{font-size:7.5pt}.program tr.touches{outline:1px solid #999}}
+@page{margin:16mm 15mm}
+@media print{.lesson section{margin-top:20pt;padding-top:8pt}.lesson figure{border:0;padding:0;margin:10pt 0}
+.wide{display:block}.phone{display:none}.lesson figure svg{max-width:600px}.bits svg{min-width:0}
+.lesson p,.lesson li,.lesson td{font-size:10pt;line-height:1.45}.lesson h1{font-size:20pt}.lesson h2{font-size:14pt}
+.lesson figcaption{font-size:9pt}.short-answers{padding:2pt 10pt}
+.scroll{overflow:visible}.program{font-size:7.5pt;break-inside:avoid}.program tr.touches{outline:1px solid #999}}
 """
