@@ -6,6 +6,10 @@ from typing import Any
 PUBLIC = {
     "Array": "array",
     "DATAFLOWS": "dataflow",
+    "TileTimes": "engine",
+    "closed_form": "closed",
+    "tile_engine": "engine",
+    "timeline": "engine",
 }
 
 __all__ = [*PUBLIC]  # noqa: PLE0604 - the table above is the one list

@@ -36,9 +36,7 @@ class Array(msgspec.Struct, frozen=True, kw_only=True):
     accumulators: int | None = None  #: partial sums that each column can keep; None: as many as are needed
     sram_bytes: int | None = None  #: for all operands together; None: everything fits
     dram_bytes_per_s: float | None = None  #: None: DRAM never makes the array wait
-    resident: tuple[
-        str, ...
-    ] = ()  #: of a, b and c: in SRAM from the start and to the end, and none of sram_bytes
+    resident: tuple[str, ...] = ()  #: of a, b and c: in SRAM from the start and to the end, and none of sram_bytes
     clock_hz: float | None = None  #: None where only cycles are asked for
     multiplier_bits: int = 8  #: of an integer multiplier: wider operands take several passes
     unit: Unit | str = ""  #: of numerics, how a PE adds; empty: by the operands' formats
