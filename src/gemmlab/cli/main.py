@@ -40,6 +40,10 @@ VERBS = {
         "gemmlab.cli.numerics",
         "What a matrix unit's accumulator does to the bits: emulated, traced term by term, predicted, revealed.",
     ),
+    "systolic": Verb(
+        "gemmlab.cli.systolic",
+        "A systolic array, cycle by cycle: cycles by cause, traffic, energy, values, beside another chip.",
+    ),
     "report": Verb(
         "gemmlab.cli.report",
         "The whole story of one multiplication as one page: counted, emulated, broken, timed here, bit by bit.",

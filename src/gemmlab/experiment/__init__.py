@@ -11,34 +11,53 @@ if TYPE_CHECKING:
     from gemmlab.experiment.multiplying import Multiplication, multiplied
     from gemmlab.experiment.named_kernels import named_kernel
     from gemmlab.experiment.running import Options, run_one, run_together
+    from gemmlab.experiment.systolic import Simulated, simulate
+    from gemmlab.experiment.systolic_chips import array_of, fitting
+    from gemmlab.experiment.systolic_still import InFlight, Still, state_of, still_of
 
 __all__ = [
     "Asked",
     "Given",
+    "InFlight",
     "Multiplication",
     "Options",
+    "Simulated",
+    "Still",
+    "array_of",
     "emulate_gemm",
     "emulate_kernel",
     "explain",
+    "fitting",
     "multiplied",
     "named_kernel",
     "on_chip",
     "require",
     "run_one",
     "run_together",
+    "simulate",
+    "state_of",
+    "still_of",
 ]
 
 LATER = {
     "Asked": "emulating",
     "Given": "arguments",
+    "InFlight": "systolic_still",
     "Multiplication": "multiplying",
     "Options": "running",
+    "Simulated": "systolic",
+    "Still": "systolic_still",
+    "array_of": "systolic_chips",
+    "fitting": "systolic_chips",
     "emulate_gemm": "emulating",
     "emulate_kernel": "emulating",
     "multiplied": "multiplying",
     "named_kernel": "named_kernels",
     "run_one": "running",
     "run_together": "running",
+    "simulate": "systolic",
+    "state_of": "systolic_still",
+    "still_of": "systolic_still",
 }
 
 

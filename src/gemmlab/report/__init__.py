@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from gemmlab.report.ran_picture import run_svg
     from gemmlab.report.spreadsheet import csv_rows
     from gemmlab.report.sweep import sweep_table
+    from gemmlab.report.systolic import systolic_text
+    from gemmlab.report.systolic_picture import systolic_svg
     from gemmlab.report.text import print_record, terminal
 
 __all__ = [
@@ -29,6 +31,8 @@ __all__ = [
     "run_svg",
     "run_table",
     "sweep_table",
+    "systolic_svg",
+    "systolic_text",
     "terminal",
     "tile_svg",
     "unit_table",
@@ -48,6 +52,8 @@ HOMES = {
     "ran_picture": ("run_svg",),
     "spreadsheet": ("csv_rows",),
     "sweep": ("sweep_table",),
+    "systolic": ("systolic_text",),
+    "systolic_picture": ("systolic_svg",),
     "text": ("print_record", "terminal"),
 }
 

@@ -34,15 +34,20 @@ def html(records: Record | Iterable[Record], shapes: Sequence[Shape] = ()) -> st
     """
     told = [records] if isinstance(records, Record) else list(records)
     heading = subject(told[0]) if len(told) == 1 else f"{several(len(told), 'multiplication')}: {MOVES}"
-    body = [article(record, index) for index, record in enumerate(told[:TOLD], 1)]
+    body = "".join(article(record, index) for index, record in enumerate(told[:TOLD], 1))
+    index = index_table(Sweep(told, shapes)) if len(told) != 1 else ""
+    return document(heading, index + body, told)
+
+
+def document(heading: str, body: str, records: list[Record]) -> str:
+    """A whole page around its articles, the records at its end."""
     head = (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
         f"<title>{text(heading)}</title>\n<style>{page_style()}</style>\n</head>\n"
     )
-    index = index_table(Sweep(told, shapes)) if len(told) != 1 else ""
-    return f"{head}<body>\n<main>\n{index}{''.join(body)}{kinds()}</main>\n{data(told)}</body>\n</html>\n"
+    return f"{head}<body>\n<main>\n{body}{kinds()}</main>\n{data(records)}</body>\n</html>\n"
 
 
 def subject(record: Record) -> str:
@@ -51,6 +56,10 @@ def subject(record: Record) -> str:
         return f"{record.emulation.kernel} run access by access"
     if record.numerics:
         return f"{record.numerics.unit}, bit for bit"
+    if record.systolic:
+        from gemmlab.report.systolic_story import title
+
+        return title(record, record.systolic)
     return f"{story.title(record)}: {MOVES}"
 
 
@@ -74,6 +83,10 @@ def article(record: Record, number: int) -> str:
         from gemmlab.report.numerics_page import asked
 
         return f'<article id="r{number}">\n{asked(record, record.numerics, number)}\n</article>\n'
+    if record.systolic:
+        from gemmlab.report.systolic_page import simulated
+
+        return f'<article id="r{number}">\n{simulated(record, record.systolic, number)}\n</article>\n'
     moves = card("What it moves", fact_table(story.moves(record)), figure(record, "ladder", number))
     beside = (
         card("One program's work", figure(record, "tile", number))

@@ -17,6 +17,7 @@ SECTION_KINDS = {
     "measurement": "measured",
     "verdict": "checked",
     "numerics": "emulated",
+    "systolic": "counted",
 }
 #: too long for a table: told term by term elsewhere
 LEFT_OUT = ("numerics.trace.", "numerics.first_mismatch.trace.")
@@ -32,6 +33,13 @@ EXCEPTIONS = {
     "measurement.threads": "given",
     "numerics.error.time_s": "measured",
     "numerics.error.mac_per_s": "measured",
+    **dict.fromkeys((f"systolic.{name}" for name in ("rows", "cols", "accumulators", "sram_bytes", "units")), "given"),
+    **dict.fromkeys(("systolic.clock_hz", "systolic.dram_bytes_per_s"), "given"),
+    "systolic.time_s": "predicted",
+    "systolic.energy": "predicted",
+    "systolic.energy_j": "predicted",
+    "systolic.compat": "emulated",
+    "systolic.overflow": "emulated",
 }
 
 #: where a number comes from, by its path; a path without an entry takes that of the path it begins with
@@ -95,6 +103,19 @@ SOURCES = {
     "numerics.error.time_s": "the clock of this machine",
     "numerics.error.mac_per_s": "products over that time",
     "numerics.prediction": "a formula over the unit's rules and a sample of outputs",
+    "systolic": "every tile's wave through the array, by formula or one after the other",
+    "systolic.time_s": "systolic.cycles at the clock; see systolic.validated",
+    "systolic.utilisation": "useful multiply-adds over what all PEs could do in all cycles",
+    "systolic.mapping": "useful multiply-adds over those and the ones of idle PEs in active cycles",
+    "systolic.energy": "counts times the table of energies that systolic.energy names, with its source and node",
+    "systolic.energy_j": "the sum of systolic.energy.terms",
+    "systolic.compat": "that program's own formulas",
+    "systolic.overflow": "every addition of the grid, against the range of its format",
+    **dict.fromkeys(
+        (f"systolic.{name}" for name in ("rows", "cols", "accumulators", "sram_bytes", "units")),
+        "as asked, or the chip's file",
+    ),
+    **dict.fromkeys(("systolic.clock_hz", "systolic.dram_bytes_per_s"), "as asked, or the chip's file"),
 }
 
 UNITS = (("flop_per_s", "FLOP/s"), ("bytes_per_s", "B/s"), ("flop_per_byte", "FLOP/B"), ("bytes", "B"), ("_hz", "Hz"))

@@ -39,6 +39,10 @@ def draw(record: Record, canvas: Canvas) -> str:
         from gemmlab.report import numerics
 
         return joined([block for block in numerics.sections(record, canvas) if block])
+    if record.systolic:
+        from gemmlab.report import systolic
+
+        return joined([block for block in systolic.sections(record, canvas) if block])
     sections = (heading, traffic, limits, time, lower_bounds, measurement, correctness, advice, notes)
     blocks = [block for section in sections if (block := section(record, canvas))]
     return joined(blocks)
