@@ -154,6 +154,28 @@ def test_range_too_small_is_told_with_its_reason():
     assert "2^-18..2^17.6" in found.ambiguous["sum"].reason
 
 
+def test_what_is_open_only_together_is_told_so():
+    # Cut at 35 bits, or rounded half away at 34: of a term far below another only whether any of it is left counts.
+    unit, name = benchmark.drawn(167)
+    found = numerics.reveal(unit, name, confirm=4_096)
+    open_ = found.ambiguous["align_bits"]
+    assert set(open_.values) == {34, 35}
+    assert open_.along == ("cut",)
+    assert open_.reason == "only together with other cut, which gives the same bits"
+
+
+def test_reasons_speak_of_the_values_that_are_left():
+    found = numerics.reveal("cdna3.mfma.xf32", confirm=4_096)
+    assert found.ambiguous["negative_zero"].values == ("ieee", "rounded")
+    assert found.ambiguous["negative_zero"].reason == "every -0 that comes out is one by both"
+    # -0 is made, and becomes +0: to keep it as IEEE 754 does takes a unit that reads no zero's sign.
+    found = numerics.reveal("ampere.mma.float16", confirm=4_096)
+    assert found.ambiguous["negative_zero"].reason == (
+        "no negative sum of these formats is rounded to zero; "
+        "ieee only together with other zero_sign, which gives the same bits"
+    )
+
+
 def test_answers_of_another_kind_are_refused():
     with pytest.raises(GemmlabError, match="returned float64"):
         numerics.reveal(lambda a, b, c: np.zeros(c.shape), "float16")

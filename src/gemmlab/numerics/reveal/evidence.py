@@ -220,13 +220,15 @@ class Found(NamedTuple):
         for name, value in fields(unit).items():
             others = {shown(v): v for v in (fields(u).get(name, value) for u in self.units[1:]) if v != value}
             if others:
-                values = (value, *others.values())
-                along = dict.fromkeys(each for changed in nearest[name].values() for each in changed)
-                why = reason(name, unit, numbers, hidden, values)
-                # Where no value is possible by itself, the reason that it does not show is the other field.
-                if all(nearest[name].values()):
-                    why = f"only together with {' and '.join(along)}: the same bits come out in another way"
-                found[name] = Ambiguity(values, why, tuple(along))
+                joint = {seen: along for seen, along in nearest[name].items() if along}
+                along = dict.fromkeys(each for changed in joint.values() for each in changed)
+                single = [v for seen, v in others.items() if seen not in joint]
+                why = [reason(name, unit, numbers, hidden, (value, *single))] if single else []
+                # A value that is possible only beside others says nothing of what these formats cannot show.
+                if joint:
+                    which = f"{', '.join(joint)} " if single else ""
+                    why.append(f"{which}only together with other {' and '.join(along)}, which gives the same bits")
+                found[name] = Ambiguity((value, *others.values()), "; ".join(why), tuple(along))
         if unit.c == "early" and unit.order == "ascending" and not ends:
             found["instruction_k"] = Ambiguity((unit.k, 2 * unit.k), reason("instruction_k", unit, numbers, hidden))
         if unit.nan == "fixed":

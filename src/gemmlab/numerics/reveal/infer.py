@@ -78,6 +78,7 @@ class Inference:
         self.names = (backend.a_format, backend.b_format)
         self.numbers = Numbers(*self.names, backend.accumulate)
         self.evidence: list[Evidence] = []
+        self.sieves: list[Sieve] = []  # the direct experiments and the answers to them
         self.base = Unit(
             name="revealed", about="found out from its behaviour", a_formats=(backend.a_format,),
             b_formats=(backend.b_format,), accumulate=backend.accumulate, align_bits=1,
@@ -91,11 +92,12 @@ class Inference:
         kept = self.stored()
         found, k = self.structures(kept)
         units = self.summed(found, kept, k)
-        units, others, told = self.settled(ruled(backend, self.numbers, units, self.evidence), confirm)
+        turns = ruled(backend, self.numbers, units, self.evidence, self.sieves)
+        units, others, told = self.settled(turns, confirm)
         alternatives = Found([*units, *others])
         # What was seen to be open together may be open by itself: others were followed, few of very many.
-        singles = alternatives.singles()
-        if singles and told.wrong is None:
+        singles = held(self.sieves, alternatives.singles()) if told.wrong is None else []
+        if singles:
             left = eliminated(backend, self.numbers, [units[0], *singles], self.seed + 8)
             alternatives = Found([*alternatives.units, *(each for each in left if each != units[0])])
         ends = any(each.probe == "instruction" for each in self.evidence)
@@ -251,6 +253,7 @@ class Inference:
         fits = kept if kept is not None else 0
         cancelling = np.array([asked[at].cancels and asked[at].bits <= fits for at in order])
         alone, every = Sieve(taken(rows, cancelling), d[cancelling], self.names), Sieve(rows, d, self.names)
+        self.sieves.append(every)
         units: list[Unit] = []
         for reading in readings(self.names):
             base = replaced(self.base, read_as=reading)

@@ -49,8 +49,13 @@ class Family(NamedTuple):
         return self.lone.left(made) if self.lone else made
 
 
-def ruled(backend: Backend, numbers: Numbers, units: list[Unit], evidence: list[Evidence]) -> Iterator[list[Family]]:
-    """The units by structure, each with the rules that were seen; behind them those of which a zero counts."""
+def ruled(
+    backend: Backend, numbers: Numbers, units: list[Unit], evidence: list[Evidence], sieves: list[Sieve]
+) -> Iterator[list[Family]]:
+    """The units by structure, each with the rules that were seen; behind them those of which a zero counts.
+
+    What was asked and seen is added to `evidence` and to `sieves`.
+    """
     # Zeros of one sign show where they fill whole instructions of the unit, whichever of the candidates that is.
     lengths = {max(2, unit.k) for unit in units}
     common = math.lcm(*lengths) if math.lcm(*lengths) <= LONGEST else max(lengths)
@@ -74,6 +79,7 @@ def ruled(backend: Backend, numbers: Numbers, units: list[Unit], evidence: list[
         longer = backend.rows([row for _, row in probes.specials(numbers, full, backend.hidden)], full)
         special.append(Sieve(longer, backend.pairs(longer), names))
     lone = Sieve(backend.rows(rows[edge:], k), d[edge:], names)
+    sieves += [*special, lone]
     nan = nan_rule(backend, d)
     if whole_k:
         evidence.append(Evidence("instruction", "products -0, C = -0", f"-0 from {whole_k} products on",
