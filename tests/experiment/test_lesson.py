@@ -148,3 +148,15 @@ def test_other_kernels_than_the_ladders_are_refused():
         teach(Gemm(8, 8, 8), CHIP, Settings(kernels=("tild",), run=False))
     with pytest.raises(GemmlabError, match="gemmlab emulate"):
         teach(Gemm(8, 8, 8), CHIP, Settings(kernels=("mine.py:fast",), run=False))
+
+
+def test_the_kernels_of_a_gpu_are_timed_where_there_is_one(monkeypatch):
+    from gemmlab.chips import nvidia
+    from gemmlab.experiment.lesson.times import takers
+
+    monkeypatch.setattr(nvidia, "gpus", list)
+    assert {backend for backend, _ in takers(Gemm(8, 8, 8))} == {"cpu"}
+    monkeypatch.setattr(nvidia, "gpus", lambda: [chips.get("h200-sxm")])
+    found = takers(Gemm(8, 8, 8))
+    assert {"cpu", "cuda", "torch"} <= {backend for backend, _ in found}
+    assert {("cpu", "numpy"), ("cuda", "tiled")} <= set(found)

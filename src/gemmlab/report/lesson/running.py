@@ -120,8 +120,8 @@ def here_told(lesson: Lesson) -> str:
             "here",
             lambda width: ladder_bars(lesson, width),
             "measured",
-            "A bar's whole width is the limit at that size: arithmetic at the peak that was measured here, or each "
-            "matrix once through memory. The line is the distance of the quartiles.",
+            "A bar's whole width is the limit at that size: arithmetic at the peak of what it ran on, or each matrix "
+            "once through memory. The line is the distance of the quartiles.",
         ),
     ]
     ideas = [f"{clean(m.kernel)}: {clean(m.idea)}" for record in lesson.times if (m := record.measurement) and m.idea]
