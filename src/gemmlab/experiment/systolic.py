@@ -13,9 +13,9 @@ from gemmlab.chips import section as chip_section
 from gemmlab.experiment.systolic_advice import advise
 from gemmlab.experiment.systolic_chips import VALIDATED
 from gemmlab.experiment.systolic_joules import energy_of
-from gemmlab.experiment.systolic_shares import shared
+from gemmlab.experiment.systolic_shares import Engine, shared
 from gemmlab.problem import Gemm
-from gemmlab.record import GemmlabError, Record, SystolicSection, Verdict, unknown_name
+from gemmlab.record import Advice, GemmlabError, Record, SystolicSection, Verdict, unknown_name
 from gemmlab.systolic import Array, closed_form, tile_engine
 from gemmlab.systolic.energy import DEFAULT
 
@@ -32,7 +32,7 @@ class Simulated:
     array: Array
     units: int = 1  #: arrays that share the work
     chip: Chip | None = None  #: what the array's figures come from
-    engine: str = ""  #: closed-form, tiles, or grid with values; empty: tiles where memory can make the array wait
+    engine: str = ""  #: closed-form, tiles, or grid with values; empty: tiles
     energy: str | None = DEFAULT  #: a table of energies by name or file; None leaves energy out
     compat: str = ""  #: a program whose figures are to stand beside
     seed: int = 0  #: of the operands
@@ -51,8 +51,7 @@ class Simulated:
 
 def simulate(asked: Simulated) -> Record:
     """The Record of a multiplication on a systolic array; raises GemmlabError for what it cannot do."""
-    engine = closed_form if asked.engine == "closed-form" else tile_engine
-    section = shared(asked.problem, asked.array, asked.units, engine)
+    section = shared(asked.problem, asked.array, asked.units, engine_of(asked))
     verdict = None
     if asked.engine == "grid":
         section, verdict = with_values(asked, section)
@@ -71,9 +70,21 @@ def simulate(asked: Simulated) -> Record:
         problem=asked.problem.section(),
         chip=None if asked.chip is None else chip_section(asked.chip),
         verdict=verdict,
-        advice=tuple(advise(asked.problem, asked.array, asked.units, section, engine)) if asked.advice else None,
+        advice=advice_on(asked, section) if asked.advice else None,
         systolic=msgspec.structs.replace(section, **added),
     )
+
+
+def engine_of(asked: Simulated) -> Engine:
+    """What counts cycles: the formula where it was asked for, else tile after tile."""
+    counted: Engine = closed_form if asked.engine == "closed-form" else tile_engine
+    return counted
+
+
+def advice_on(asked: Simulated, section: SystolicSection) -> tuple[Advice, ...]:
+    """What to change."""
+    given = (asked.problem, asked.array, asked.units, section, engine_of(asked))
+    return tuple(advise(*given, built=asked.chip is not None))
 
 
 def with_values(asked: Simulated, section: SystolicSection) -> tuple[SystolicSection, Verdict | None]:

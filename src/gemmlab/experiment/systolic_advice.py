@@ -10,7 +10,7 @@ from gemmlab.experiment.systolic_shares import Engine, shared
 from gemmlab.formats import bits_of
 from gemmlab.problem import Gemm
 from gemmlab.record import Advice, GemmlabError, SystolicSection
-from gemmlab.systolic import DATAFLOWS, Array
+from gemmlab.systolic import DATAFLOWS, Array, closed_form
 from gemmlab.units import ceil_div, round_up
 
 WORTH = 1.03  #: gains below it are not told
@@ -25,13 +25,18 @@ class Situation(NamedTuple):
     units: int
     section: SystolicSection
     engine: Engine
+    built: bool  #: the array is a chip's: its dataflow and registers are what they are
 
     def gain(self, problem: Gemm | None = None, units: int = 0, **changes: Any) -> float:
-        """Multiply-adds per cycle after a change over those before; 0 where the changed array cannot do it."""
+        """Multiply-adds per cycle after a change over those before; 0 where the changed array cannot do it.
+
+        Where it would gain nothing even if memory never made it wait, that is what is returned: the formula takes no
+        time, the tiles one by one may.
+        """
         with suppress(GemmlabError):
-            array = self.array.replace(**changes)
-            then = shared(problem or self.problem, array, units or self.units, self.engine)
-            return rate(then) / rate(self.section)
+            given = (problem or self.problem, self.array.replace(**changes), units or self.units)
+            most = rate(shared(*given, closed_form)) / rate(self.section)
+            return most if most < WORTH else rate(shared(*given, self.engine)) / rate(self.section)
         return 0.0
 
 
@@ -40,16 +45,21 @@ def rate(section: SystolicSection) -> float:
     return section.useful_macs / section.cycles
 
 
-def advise(problem: Gemm, array: Array, units: int, section: SystolicSection, engine: Engine) -> list[Advice]:
-    """Changes that gain at least 3 %, the largest gain first; a gain is in useful multiply-adds per cycle."""
-    now = Situation(problem, array, units, section, engine)
+def advise(
+    problem: Gemm, array: Array, units: int, section: SystolicSection, engine: Engine, *, built: bool = False
+) -> list[Advice]:
+    """Changes that gain at least 3 %, the largest gain first; a gain is in useful multiply-adds per cycle.
+
+    Of an array that is `built`, a chip's, only the shape and the number and size of arrays are changed.
+    """
+    now = Situation(problem, array, units, section, engine, built)
     found = [advice for rule in RULES for advice in rule(now) if advice.predicted_speedup >= WORTH]
     return sorted(found, key=lambda advice: -advice.predicted_speedup)
 
 
 def shadow_weights(now: Situation) -> Iterator[Advice]:
     """A second weight register in each PE."""
-    if now.array.weights == "single" and now.array.moves_sums:
+    if now.array.weights == "single" and now.array.moves_sums and not now.built:
         yield Advice(
             cause="weight shift",
             change="double-buffered weights: the next tile shifts in behind the one in use",
@@ -61,7 +71,7 @@ def shadow_weights(now: Situation) -> Iterator[Advice]:
 
 def shadow_sums(now: Situation) -> Iterator[Advice]:
     """A second accumulator in each PE, out of which results drain."""
-    if not now.array.moves_sums and now.array.drain != "shadow":
+    if not now.array.moves_sums and now.array.drain != "shadow" and not now.built:
         yield Advice(
             cause="drain",
             change="shadow registers for finished sums: they drain while the next tile is computed",
@@ -130,6 +140,8 @@ def smaller_arrays(now: Situation) -> Iterator[Advice]:
 
 def other_dataflow(now: Situation) -> Iterator[Advice]:
     """The dataflow that is fastest for this shape."""
+    if now.built:
+        return
     gains = {name: now.gain(dataflow=name) for name in DATAFLOWS if name != now.array.dataflow}
     best = max(gains, key=lambda name: gains[name])
     yield Advice(
