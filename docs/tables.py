@@ -33,6 +33,13 @@ def emulate_flags() -> str:
     return "\n".join(f"### {section.title}\n\n{flag_table(section)}" for section in EMULATE)
 
 
+def systolic_flags() -> str:
+    """Every flag of `systolic`, by section."""
+    from gemmlab.cli.systolic_options import SYSTOLIC
+
+    return "\n".join(f"### {section.title}\n\n{flag_table(section)}" for section in SYSTOLIC)
+
+
 def report_flags() -> str:
     """Every flag of `report`, by section."""
     from gemmlab.cli.report import REPORT
@@ -88,7 +95,7 @@ def flag_table(section: Section) -> str:
 
 def record() -> str:
     """Every field of a Record, from the comments beside them."""
-    from gemmlab.record import emulation, numerics, sections
+    from gemmlab.record import emulation, numerics, sections, systolic, systolic_energy
 
     parts = [("The Record itself", sections.Record)]
     named = {
@@ -129,6 +136,15 @@ def record() -> str:
         "numerics.trace, numerics.first_mismatch.trace": numerics.TraceSection,
         "numerics.trace.steps[]": numerics.TraceStep,
         "numerics.trace.steps[].terms[]": numerics.TraceTerm,
+        "systolic": systolic.SystolicSection,
+        "systolic.stalls": systolic.SystolicStalls,
+        "systolic.reads": systolic.SystolicReads,
+        "systolic.writes": systolic.SystolicWrites,
+        "systolic.dram": systolic.SystolicDram,
+        "systolic.energy": systolic_energy.SystolicEnergy,
+        "systolic.energy.terms[]": systolic_energy.SystolicEnergyTerm,
+        "systolic.overflow": systolic.SystolicOverflow,
+        "systolic.compat": systolic.SystolicCompat,
     }
     text = []
     for title, kind in [*parts, *((f"`{name}`", kind) for name, kind in named.items())]:
@@ -259,6 +275,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "flags of emulate": emulate_flags,
     "flags of run": run_flags,
     "flags of report": report_flags,
+    "flags of systolic": systolic_flags,
     "flags of chips": chip_flags,
     "flags of numerics": numerics_flags,
     "fields of a unit": unit_fields,

@@ -21,6 +21,7 @@ import shlex
 import sys
 from pathlib import Path
 
+from arrays import ARRAYS
 from emulated import EMULATED
 from ladder import LADDER
 from ladder_picture import ladder_picture
@@ -37,6 +38,7 @@ PICTURES = {
     "docs/images/ladder.svg": "gemmlab explain 8192 8192 8192 --format float16 --chip a100-pcie-80gb --tile 128x128x32",
     "docs/images/lesson.svg": "gemmlab report 1024 1024 1024 --no-run --json",
     "docs/images/fused-sum.svg": "gemmlab numerics gemm 4 5 200 --unit hopper.wgmma.float8_e4m3fn --trace 1,2",
+    "docs/images/systolic.svg": "gemmlab systolic 9 10 12 --array 6x6 --state 17",
 }
 
 
@@ -80,7 +82,7 @@ def made(how: str) -> str:
     if how.startswith("file "):
         name = how.removeprefix("file ")
         return f"```{Path(name).suffix[1:]}\n{(ROOT / name).read_text(encoding='utf-8')}```\n"
-    return (RESULTS | EMULATED | LADDER | NUMERIC | TABLES)[how]()
+    return (RESULTS | ARRAYS | EMULATED | LADDER | NUMERIC | TABLES)[how]()
 
 
 def updated(page: Path) -> str:

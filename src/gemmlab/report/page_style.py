@@ -53,7 +53,7 @@ summary{cursor:pointer;font-weight:600}
 @media screen and (max-width:560px){
 .limits{font-size:.88rem}.limits td,.limits th{padding-right:7px}
 main{padding:14px 12px 40px}h1{font-size:1.45rem}.card{padding:14px;border-radius:8px}
-.wide{display:none}.phone{display:block}
+.wide{display:none}.phone{display:block}figure{margin:14px -14px 0}
 .facts tr{display:grid;grid-template-columns:minmax(0,1fr) auto;padding:5px 0;border-bottom:1px solid var(--grid)}
 .facts tr:last-child{border:0}.facts td{border:0;padding:0}
 .facts td:nth-child(2){order:3;grid-column:1/-1;text-align:left;font-weight:600;overflow-wrap:anywhere}

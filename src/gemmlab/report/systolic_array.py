@@ -207,7 +207,7 @@ def entries(still: Still, cells: list[Cell]) -> list[tuple[str, str]]:
     found = [
         ("teal", "PEs that multiply" + (", even tiles" if both else ""), ("works", 0) in kinds),
         ("plum", "PEs that multiply" + (", odd tiles" if both else ""), ("works", 1) in kinds),
-        ("grid", "PEs that wait", True),
+        ("grid", "PEs that wait", sum(busy(each) for each in still.waves) < still.array.pes),
         ("sand", "PEs that the tile does not fill", partly),
         ("mist", f"words of {coming} on their way in", any(kind in ("comes", "above") for kind, _ in kinds)),
         ("ochre", "sums that have just left", any(kind == "left" for kind, _ in kinds)),
