@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from gemmlab.check import (
     check_bounds,
     check_exact,
     dense,
+    drawn,
     dtype_of,
     integer_operands,
     operands,
@@ -153,3 +155,21 @@ def test_what_cannot_be_checked_is_refused_in_words(make, said):
 def test_importing_the_part_loads_no_numpy():
     code = "import sys, gemmlab.check; assert 'numpy' not in sys.modules and 'ml_dtypes' not in sys.modules"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["float32", "float8_e4m3fn", "int8"])
+def test_rounding_some_rows_at_a_time_changes_nothing(name, monkeypatch):
+    problem = Gemm(7, 5, 9, name, layout="nt")
+    whole = operands(problem, 3)
+    monkeypatch.setattr(drawn, "ROUNDED_AT_ONCE", 10)
+    parts = operands(problem, 3)
+    assert all(one.storage.tobytes() == other.storage.tobytes() for one, other in zip(whole, parts, strict=True))
+
+
+def test_drawing_takes_little_more_than_the_largest_matrix_in_float64(monkeypatch):
+    monkeypatch.setattr(drawn, "ROUNDED_AT_ONCE", 10_000)
+    tracemalloc.start()
+    operands(Gemm(1, 3000, 1000))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 3e6 * (8 + 4) + 2e6

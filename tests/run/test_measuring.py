@@ -146,6 +146,8 @@ def test_what_cannot_be_checked_is_refused_before_anything_starts():
         GemmlabError, match="1 kernel with operands of their own: 20 MiB of memory are needed, and 1 MiB are free"
     ):
         measure(Gemm(1024, 1024, 1024), own("right"), Protocol(memory_bytes=1 << 20))
+    with pytest.raises(GemmlabError, match="drawing the operands and checking results takes 24 MiB of memory"):
+        measure(Gemm(1024, 1024, 1024), own("right"), Protocol(memory_bytes=1 << 30, host_bytes=20 << 20))
 
 
 def test_a_pool_keeps_the_processes_of_those_that_did_well():

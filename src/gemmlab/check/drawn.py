@@ -19,6 +19,9 @@ Draw = Callable[[np.random.RandomState, tuple[int, int]], Floats]
 Fill = Callable[[Gemm], Floats]
 
 
+ROUNDED_AT_ONCE = 1 << 20  # elements
+
+
 class Distribution(NamedTuple):
     """How elements are drawn, about 1 in size, and how large a sum of k products of two of them becomes."""
 
@@ -71,7 +74,9 @@ def operands(problem: Gemm, seed: int = 0, distribution: str = "normal") -> Oper
         size = min(1.0, limit)
         if form.kind == "int":
             size = max(1.0, min(largest(form), limit) / (4 if distribution == "normal" else 1.5))
-        return size * law.draw(random, (rows, columns))
+        drawn = law.draw(random, (rows, columns))
+        drawn *= size  # in place: what is drawn is the largest array there is
+        return drawn
 
     return filled(
         problem,
@@ -96,7 +101,7 @@ def filled(problem: Gemm, random: np.random.RandomState, a: Fill, b: Fill, c: Fi
             values = fill(member)
             if operand == "a":
                 values = structured(member, values, random)
-            matrix[...] = in_format(values, name)
+            put(matrix, values, name)
     return Operands(**made, d=poisoned(problem))
 
 
@@ -106,6 +111,13 @@ def structured(member: Gemm, values: Floats, random: np.random.RandomState) -> F
         order = random.random_sample((member.m, member.k // 4, 4)).argsort(axis=2)
         values = np.where(order.reshape(values.shape) < 2, values, 0.0)
     return np.asarray(dense(member, values))
+
+
+def put(matrix: Array, values: Floats, name: str) -> None:
+    """Values rounded to a format, into a matrix of it, some rows at a time: rounding takes ten arrays of their size."""
+    rows = max(1, ROUNDED_AT_ONCE // max(1, values.shape[1]))
+    for top in range(0, len(values), rows):
+        matrix[top : top + rows] = in_format(values[top : top + rows], name)
 
 
 def in_format(values: Floats, name: str) -> Array:

@@ -165,8 +165,9 @@ def with_cores(chip: Chip, threads: int) -> Chip:
 def fitted(protocol: Protocol, chip: Chip, device: int | None = None) -> Protocol:
     """The protocol with the chip's cache and the memory that is free: of a GPU all there is, where nobody says."""
     last, dram = chip.level("l2") or chip.level("shared"), chip.level("dram")
+    host = free_bytes()
     if chip.kind == "cpu":
-        memory = free_bytes()
+        memory = host
     else:
         told = Gauge(device).free_bytes() if chip.vendor == "NVIDIA" else None
         memory = int(dram.capacity_bytes) if told is None and dram else told
@@ -175,6 +176,7 @@ def fitted(protocol: Protocol, chip: Chip, device: int | None = None) -> Protoco
         protocol,
         cache_bytes=protocol.cache_bytes or cache,
         memory_bytes=protocol.memory_bytes if protocol.memory_bytes is not None else memory,
+        host_bytes=protocol.host_bytes if protocol.host_bytes is not None else host,
     )
 
 

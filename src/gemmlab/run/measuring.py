@@ -24,6 +24,7 @@ from gemmlab.run.timing import (
     Timing,
     beyond,
     copies_for,
+    host_needed,
     memory_needed,
     repetitions,
     rounds_for,
@@ -75,6 +76,13 @@ def measure(
             f"{capacity_text(needed)} of memory are needed, "
             f"and {capacity_text(protocol.memory_bytes)} are free",
             "fewer kernels at once, or a smaller shape",
+        )
+    here = host_needed(problem, sum(each.backend == "cpu" for each in contenders))
+    if protocol.host_bytes is not None and here > protocol.host_bytes:
+        raise GemmlabError(
+            f"drawing the operands and checking results takes {capacity_text(here)} of memory, "
+            f"and {capacity_text(protocol.host_bytes)} are free",
+            "a smaller shape",
         )
     around = surroundings()
     with ExitStack() as ending:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from gemmlab.problem import Gemm
 from gemmlab.units import capacity_text, ceil_div
 
 TIMES_CACHE = 3  # what all copies together exceed the last-level cache by
@@ -37,6 +38,7 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 0  #: of the operands
     cache_bytes: int = 0  #: of the last-level cache; 0: unknown
     memory_bytes: int | None = None  #: free on the device; None: unknown
+    host_bytes: int | None = None  #: free where operands are drawn and results checked; None: unknown
 
 
 class Timing(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,6 +132,12 @@ def copies_for(bytes_: int, contenders: int, protocol: Protocol) -> tuple[int, s
 def memory_needed(bytes_: int, contenders: int) -> int:
     """Bytes that must be free for one set of operands for each contender."""
     return ceil_div(bytes_ * contenders * 100, round(100 * MEMORY_SHARE))
+
+
+def host_needed(problem: Gemm, contenders: int) -> int:
+    """Bytes that must be free where operands are drawn, the largest in float64, and kept beside so many more copies."""
+    largest = max(max(each.m * each.k, each.k * each.n, each.m * each.n) for each in problem.members)
+    return problem.compulsory_bytes + max(8 * largest, problem.compulsory_bytes * contenders)
 
 
 def beyond(time_s: float, least_s: float) -> bool:
