@@ -139,6 +139,8 @@ def entries(record: Record) -> list[Entry]:
             continue
         if section == "numerics" and part.kind == "measured":
             kind = part.kind  # noqa: PLW2901 - what ran on a chip
+        if section == "systolic" and part.engine == "grid":
+            kind = "emulated"  # noqa: PLW2901 - every register's every cycle
         for path, value in leaves(section, part):
             if isinstance(value, bool) or not isinstance(value, int | float) or path.startswith(LEFT_OUT):
                 continue

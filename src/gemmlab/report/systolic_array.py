@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gemmlab.experiment import InFlight, Still
-from gemmlab.report.svg import Drawing, text_lines
+from gemmlab.report.svg import BOLDER, Drawing, text_lines, text_width
 from gemmlab.units import ceil_div
 
 MARGIN = 16.0
@@ -192,6 +192,8 @@ def names(drawing: Drawing, still: Still, board: Board, cell: Cell) -> None:
     size = min(11.0, board.cell / 3.7)
     at = (0.42, 0.8) if len(shown) == 2 else (0.62,)
     ink = "ink" if cell.kind in ("comes", "above") else "paper"
+    if max(text_width(text, size) for text in shown) > board.cell - 2:
+        return  # far along a side numbers grow too long
     for text, down in zip(shown, at, strict=True):
         drawing.text(x + board.cell / 2, y + down * board.cell, text, size, ink, anchor="middle", rim=False)
 
@@ -221,9 +223,9 @@ def legend_end(
     """Draw what moves where and what colours are, if there is a drawing; returns where that ends."""
     (x, y), flow = corner, still.array.flow
     held = "sums stay, B moves down" if flow.held == "c" else f"{flow.held.upper()} stays, sums move down"
-    for said, size, bold in ((f"{flow.right.upper()} moves right,", 12, True), (held, 12, True)):
+    for line in text_lines(f"{flow.right.upper()} moves right, {held}", 12 * BOLDER, width - x - MARGIN):
         if drawing is not None:
-            drawing.text(x, y, said, size, bold=bold)
+            drawing.text(x, y, line, 12, bold=True)
         y += 17
     y += 8
     for shade, said in shown:
