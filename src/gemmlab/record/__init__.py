@@ -32,6 +32,7 @@ from gemmlab.record.numerics import (
 )
 from gemmlab.record.sections import (
     Advice,
+    ArrayCount,
     ChipSection,
     Count,
     KernelSection,
@@ -60,6 +61,7 @@ __all__ = [
     "Access",
     "Advice",
     "ArgumentSection",
+    "ArrayCount",
     "ArrayCounts",
     "BlocksSection",
     "ChipSection",

@@ -75,8 +75,22 @@ class KernelSection(Section, frozen=True, kw_only=True):
     shared_bytes: int  #: shared memory of one program
 
 
+class ArrayCount(Section, frozen=True, kw_only=True):
+    """What a CPU rung's loops ask of one array; a value that stays in a register is asked for once."""
+
+    name: str  #: A, B or C; packed A and packed B; edge, product or sums: what lies between registers and C
+    load_elements: int  #: elements that loads ask for, a vector's lanes each
+    load_bytes: int  #: the same in bytes
+    store_elements: int  #: elements that stores write
+    store_bytes: int  #: the same in bytes
+
+
 class Count(Section, frozen=True, kw_only=True):
-    """Counted: exact, before any cache, the whole problem (all batch entries and groups)."""
+    """Counted: exact, before any cache, the whole problem (all batch entries and groups).
+
+    Of a CPU's rung `arrays` tells its arrays one by one, and what only a GPU has (sectors, requests, shared memory) is
+    0; loads and stores are those of all its arrays, and `programs` are rectangles of C, a thread each.
+    """
 
     flop: int  #: 2 for each multiply-add
     epilogue_flop: int  #: of all outputs
@@ -96,6 +110,7 @@ class Count(Section, frozen=True, kw_only=True):
     load_requests: int = 0  #: warps' load requests with at least one lane in range
     store_requests: int = 0  #: the same of stores
     workspace_bytes: int = 0  #: partial results of split_k, one way; in both loads and stores above
+    arrays: tuple[ArrayCount, ...] = ()  #: of a CPU's rung, array by array; empty for a GPU's kernel
 
 
 class LevelPrediction(Section, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from numba import njit
 from gemmlab.kernels.ladder.cpu import amx, threads
 from gemmlab.kernels.ladder.cpu.amx_packing import tile_packer, unpacker
 from gemmlab.kernels.ladder.cpu.memory import Workspace, aligned, flat
-from gemmlab.kernels.ladder.cpu.tiling import Tiling
+from gemmlab.kernels.ladder.cpu.tiling import Tiling, amx_tiling
 
 SMALL = Tiling(mr=32, nr=32, mc=32, kc=64, nc=64, lanes=16)
 SHAPES = ((1, 1, 1), (7, 5, 3), (32, 32, 32), (13, 29, 31), (33, 65, 64), (100, 70, 33), (129, 257, 163))
@@ -112,7 +112,7 @@ def test_panels_hold_tiles_as_the_instructions_read_them(strides, shape):
 
 
 def test_the_tiling_fits_the_caches():
-    cut = amx.tiling(l1_bytes=48 << 10)
+    cut = amx_tiling(l1_bytes=48 << 10)
     assert cut.kc == 512
     assert min(cut.mc, cut.nc) >= 32
     assert not any(side % 32 for side in (cut.mc, cut.nc, cut.kc))

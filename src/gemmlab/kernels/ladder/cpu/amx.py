@@ -7,7 +7,6 @@ together, so that memory is seldom waited for, and the panel of B that a column 
 from __future__ import annotations
 
 import ctypes
-import math
 import platform
 import sys
 from collections.abc import Callable
@@ -18,16 +17,16 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, types
 
-from gemmlab.chips.machine import Machine, cache_bytes, describe
-from gemmlab.kernels.ladder.cpu.amx_block import SIDE, blocks, configuration
+from gemmlab.chips.machine import describe
+from gemmlab.kernels.ladder.cpu.amx_block import blocks, configuration
 from gemmlab.kernels.ladder.cpu.amx_packing import BLOCK, STEP, tile_packer, unpacker
 from gemmlab.kernels.ladder.cpu.memory import Workspace, flat
 from gemmlab.kernels.ladder.cpu.threads import rectangles, together
-from gemmlab.kernels.ladder.cpu.tiling import L1, SYSTEM, Tiling, even
+from gemmlab.kernels.ladder.cpu.tiling import AMX_SIDE as SIDE
+from gemmlab.kernels.ladder.cpu.tiling import Tiling, even
 from gemmlab.units import ceil_div
 
 REQUEST = (158, 0x1023, 18)  # arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA): Documentation/arch/x86/xstate.rst
-L2 = 2 << 20  #: bytes, of every core with AMX so far
 
 
 @cache
@@ -40,17 +39,6 @@ def missing() -> str:
     if ctypes.CDLL(None).syscall(*REQUEST) != 0:
         return "the kernel does not permit tile data to this process"
     return ""
-
-
-def tiling(machine: Machine | None = None, l1_bytes: int = 0) -> Tiling:
-    """Two thirds of L1 hold B's panel of kc; three quarters of L2 hold blocks of A and B, and mc x nc sums."""
-    found = machine or describe()
-    l1 = l1_bytes or cache_bytes(f"/{SYSTEM}", [0], 1) or L1
-    l2 = found.l2_bytes // max(1, found.cores) or L2
-    kc = max(SIDE, l1 * 2 // 3 // (2 * SIDE) // SIDE * SIDE)
-    # side: 4 side**2 + 2 * 2 kc side bytes are to fit
-    side = max(SIDE, int((-kc + math.sqrt(kc * kc + l2 * 3 / 4)) / 2) // SIDE * SIDE)
-    return Tiling(SIDE, SIDE, side, kc, side, 16)
 
 
 @cache

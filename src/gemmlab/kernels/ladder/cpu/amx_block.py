@@ -17,7 +17,6 @@ from numba.extending import intrinsic
 
 BYTE, WORD, NOTHING = ir.IntType(8), ir.IntType(64), ir.VoidType()
 TILE = 1024  #: bytes: 16 rows of 64
-SIDE = 32  #: rows and columns of C in a block, and k of one step
 STEP = 2 * TILE  #: bytes of A, and of B, that a step reads
 BLOCK = 4 * TILE  #: bytes of C
 ROW = ir.Constant(WORD, 64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from gemmlab.chips.machine import Machine, cache_bytes, describe
@@ -13,6 +14,9 @@ UNROLL = 4  #: steps of k that a pass of the micro-kernel's loop takes; panels a
 SHAPES = {64: (14, 2), 32: (6, 2), 16: (6, 2)}
 #: bytes, where the system tells none
 L1, L2, L3 = 32 << 10, 512 << 10, 8 << 20
+BLOCK_SIDE = 128  #: of a tile of `blocks`: three of float32 are 192 KiB, less than an L2
+AMX_SIDE = 32  #: rows and columns of C in a block of `amx`, and k of one step
+AMX_L2 = 2 << 20  #: bytes, of every core with AMX so far
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,17 @@ def tiling(itemsize: int, threads: int = 1, machine: Machine | None = None, l1_b
     mc = max(1, l2 // 2 // (kc * itemsize) // mr) * mr
     nc = max(1, min(l3 // 2 // (kc * itemsize), 4096) // nr) * nr
     return Tiling(mr, nr, mc, kc, nc, lanes)
+
+
+def amx_tiling(machine: Machine | None = None, l1_bytes: int = 0) -> Tiling:
+    """Two thirds of L1 hold B's panel of kc; three quarters of L2 hold blocks of A and B, and mc x nc sums."""
+    found = machine or describe()
+    l1 = l1_bytes or cache_bytes(f"/{SYSTEM}", [0], 1) or L1
+    l2 = found.l2_bytes // max(1, found.cores) or AMX_L2
+    kc = max(AMX_SIDE, l1 * 2 // 3 // (2 * AMX_SIDE) // AMX_SIDE * AMX_SIDE)
+    # side: 4 side**2 + 2 * 2 kc side bytes are to fit
+    side = max(AMX_SIDE, int((-kc + math.sqrt(kc * kc + l2 * 3 / 4)) / 2) // AMX_SIDE * AMX_SIDE)
+    return Tiling(AMX_SIDE, AMX_SIDE, side, kc, side, 16)
 
 
 def vector_bytes(machine: Machine) -> int:

@@ -43,13 +43,14 @@ def ikj(problem: Gemm) -> CpuProgram:
 def blocks(problem: Gemm) -> CpuProgram:
     """Tiles that NumPy multiplies; raises GemmlabError for other formats and factors."""
     require(problem, FLOATS)
-    from gemmlab.kernels.ladder.cpu.blocks import SIDE, kernel
+    from gemmlab.kernels.ladder.cpu.blocks import kernel
+    from gemmlab.kernels.ladder.cpu.tiling import BLOCK_SIDE
     from gemmlab.run.backends.cpu.openblas import described
 
     def prepare(a: Any, b: Any, d: Any) -> Any:
         return lambda: kernel(a, b, d)
 
-    return CpuProgram(problem, prepare, threads_given(), tile=f"{SIDE}x{SIDE}x{SIDE}", **described())
+    return CpuProgram(problem, prepare, threads_given(), tile=f"{BLOCK_SIDE}x{BLOCK_SIDE}x{BLOCK_SIDE}", **described())
 
 
 def packed(problem: Gemm) -> CpuProgram:
@@ -68,11 +69,12 @@ def packed(problem: Gemm) -> CpuProgram:
 def amx(problem: Gemm) -> CpuProgram:
     """bfloat16 on AMX; raises GemmlabError where the CPU has none, and for other formats and factors."""
     require(problem, ("bfloat16",), ("bfloat16", "float32"))
-    from gemmlab.kernels.ladder.cpu.amx import compiled_for, missing, prepared, tiling
+    from gemmlab.kernels.ladder.cpu.amx import compiled_for, missing, prepared
     from gemmlab.kernels.ladder.cpu.memory import Workspace
+    from gemmlab.kernels.ladder.cpu.tiling import amx_tiling
 
     if missing():
         raise GemmlabError(f"no AMX: {missing()}", "--kernel packed --format float32 runs on any CPU")
-    threads, sizes, space = threads_given(), tiling(), Workspace()
+    threads, sizes, space = threads_given(), amx_tiling(), Workspace()
     compiled_for(problem.d_format == "float32")
     return CpuProgram(problem, lambda a, b, d: prepared(a, b, d, threads, sizes, space), threads, tiling=str(sizes))
