@@ -26,9 +26,9 @@ import numpy as np
 
 from emulator_peers import processor
 from gemmlab import formats, numerics
+from gemmlab.numerics.behaviour import Unit
 from gemmlab.numerics.operands import typed
-from gemmlab.numerics.unit import Unit
-from gemmlab.numerics.verify import outputs
+from gemmlab.numerics.verifying import outputs
 from numerics_vectors import Vectors, vectors
 
 HERE = Path(__file__).parent

@@ -26,10 +26,10 @@ import numba
 import numpy as np
 
 from gemmlab import numerics
+from gemmlab.numerics.behaviour import Unit
 from gemmlab.numerics.operands import Operand
-from gemmlab.numerics.reveal.computing import rows_computed, same
-from gemmlab.numerics.reveal.evidence import fields
-from gemmlab.numerics.unit import Unit
+from gemmlab.numerics.probing.computing import rows_computed, same
+from gemmlab.numerics.probing.evidence import fields
 from gemmlab.record import GemmlabError
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -7,7 +7,7 @@ import numpy as np
 from gemmlab import formats
 from gemmlab.formats import Format
 from gemmlab.formats.array import code_type
-from gemmlab.numerics.unit import Unit
+from gemmlab.numerics.behaviour import Unit
 
 Codes = np.ndarray
 #: share of the vectors of each kind

@@ -8,7 +8,7 @@ import pytest
 
 from gemmlab.experiment import revealing
 from gemmlab.numerics import dots, reveal, unit
-from gemmlab.numerics.reveal.evidence import Difference
+from gemmlab.numerics.probing.evidence import Difference
 
 SEVENTEEN = Path(__file__).parents[2] / "examples" / "units" / "seventeen.toml"
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gemmlab import formats, numerics
+from gemmlab.numerics.behaviour import Unit
 from gemmlab.numerics.reference import dot
-from gemmlab.numerics.unit import Unit
 from gemmlab.record import GemmlabError
 
 E4M3, E5M2 = "float8_e4m3fn", "float8_e5m2"

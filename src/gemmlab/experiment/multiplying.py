@@ -16,10 +16,10 @@ from gemmlab import formats
 from gemmlab.experiment.unit_operands import require_room
 from gemmlab.formats import encode_array
 from gemmlab.numerics import multiply
+from gemmlab.numerics.behaviour import Unit
 from gemmlab.numerics.operands import Operand, operand, typed
 from gemmlab.numerics.schedule import Schedule
 from gemmlab.numerics.trace import trace_dot, trace_output
-from gemmlab.numerics.unit import Unit
 from gemmlab.problem import Gemm
 from gemmlab.record import (
     GemmlabError,

@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 
 from gemmlab.experiment.unit_backends import Settings, backend, compiled_by, unread
-from gemmlab.numerics.reveal import Revealed, reveal
-from gemmlab.numerics.reveal.evidence import fields, shown
+from gemmlab.numerics.behaviour import Unit
+from gemmlab.numerics.probing import Revealed, reveal
+from gemmlab.numerics.probing.evidence import fields, shown
 from gemmlab.numerics.trace import hexadecimal, text_of, trace_dot
-from gemmlab.numerics.unit import Unit
 from gemmlab.numerics.units import unit as named
 from gemmlab.numerics.units import units
 from gemmlab.record import (

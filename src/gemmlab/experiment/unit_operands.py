@@ -11,8 +11,8 @@ import numpy.typing as npt
 from gemmlab import formats
 from gemmlab.experiment.memory import SHARE, free_bytes
 from gemmlab.formats import decode_array, encode_array
+from gemmlab.numerics.behaviour import Unit
 from gemmlab.numerics.operands import typed
-from gemmlab.numerics.unit import Unit
 from gemmlab.record import GemmlabError, unknown_name
 from gemmlab.units import capacity_text
 

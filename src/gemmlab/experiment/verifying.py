@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from gemmlab.numerics.behaviour import Unit
 from gemmlab.numerics.trace import hexadecimal, text_of, trace_dot
-from gemmlab.numerics.unit import Unit
 from gemmlab.numerics.units import names
 from gemmlab.numerics.units import unit as named
-from gemmlab.numerics.verify import OUTPUTS, Verified, opened, outputs, verify
+from gemmlab.numerics.verifying import OUTPUTS, Verified, opened, outputs, verify
 from gemmlab.record import GemmlabError, NumericsMismatch, NumericsOutput, NumericsSection, Record
 
 

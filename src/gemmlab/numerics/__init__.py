@@ -1,28 +1,27 @@
 """Matrix units: what their accumulators do to the bits, revealed, emulated, traced and predicted."""
 
-import sys
-from types import ModuleType
 from typing import Any
 
-#: public name -> module that has it; loaded when first asked for, since most need numpy or numba
+#: public name -> module that has it; loaded when first asked for, since most need numpy or numba. No module is named
+#: like any of them: an import of it would put it in the function's place.
 PUBLIC = {
     "Operand": "operands",
     "Predicted": "predicting",
     "Schedule": "schedule",
-    "Unit": "unit",
-    "Verified": "verify",
+    "Unit": "behaviour",
+    "Verified": "verifying",
     "dots": "multiply",
     "gemm": "multiply",
     "mma": "multiply",
     "operand": "operands",
     "pick_promotion": "predicting",
     "predict": "predicting",
-    "reveal": "reveal",
-    "tree": "reveal",
+    "reveal": "probing",
+    "tree": "probing",
     "truncation_sweep": "truncation",
     "unit": "units",
     "unit_names": "units",
-    "verify": "verify",
+    "verify": "verifying",
 }
 
 __all__ = [*PUBLIC]  # noqa: PLE0604 - the table above is the one list
@@ -41,15 +40,3 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """The public names, loaded or not."""
     return sorted(PUBLIC)
-
-
-class Package(ModuleType):
-    """The package, whose public functions keep their names beside modules of the same name."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        """Set it; an import of the module `unit` must not put itself in the place of the function `unit`."""
-        if not (name in PUBLIC and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = Package

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from gemmlab import formats
 from gemmlab.formats.array import code_type
+from gemmlab.numerics.behaviour import Unit
 from gemmlab.numerics.operands import Operand, operand, typed
 from gemmlab.numerics.schedule import Schedule
-from gemmlab.numerics.unit import Unit
 from gemmlab.numerics.units import unit as named
 from gemmlab.record import GemmlabError, unknown_name
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 from gemmlab import formats
 from gemmlab.formats import Format
+from gemmlab.numerics.behaviour import Unit
 from gemmlab.numerics.reference import Watch, addition, dot
 from gemmlab.numerics.schedule import Schedule
-from gemmlab.numerics.unit import Unit
 from gemmlab.numerics.values import exact, pack, read
 
 NAN = {"float32": 0x7FFFFFFF, "float64": 0x7FF8000000000000}  # of CUDA's own additions

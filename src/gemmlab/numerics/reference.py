@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from gemmlab import formats
 from gemmlab.formats import Format
-from gemmlab.numerics.unit import Unit, groups
+from gemmlab.numerics.behaviour import Unit, groups
 from gemmlab.numerics.values import Number, converted, exact, pack, read, shifted
 from gemmlab.record import GemmlabError
 

@@ -13,8 +13,8 @@ from shutil import which
 
 import msgspec
 
+from gemmlab.numerics.behaviour import Unit
 from gemmlab.numerics.compiling import Job, made
-from gemmlab.numerics.unit import Unit
 from gemmlab.numerics.units import names
 from gemmlab.numerics.units import unit as named
 from gemmlab.record import GemmlabError, unknown_name

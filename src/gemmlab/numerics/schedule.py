@@ -6,7 +6,7 @@ import msgspec
 
 from gemmlab import formats
 from gemmlab.formats import ROUNDINGS
-from gemmlab.numerics.unit import Unit
+from gemmlab.numerics.behaviour import Unit
 from gemmlab.record import GemmlabError, unknown_name
 from gemmlab.units import ceil_div
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from gemmlab import formats
+from gemmlab.numerics.behaviour import Unit
 from gemmlab.numerics.plain import output
 from gemmlab.numerics.reference import Sum, Term, dot
 from gemmlab.numerics.schedule import Schedule
-from gemmlab.numerics.unit import Unit
 from gemmlab.numerics.values import exact, read
 from gemmlab.record import TraceSection, TraceStep, TraceTerm
 

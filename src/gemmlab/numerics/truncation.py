@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gemmlab import formats
+from gemmlab.numerics.behaviour import Unit
 from gemmlab.numerics.operands import typed
-from gemmlab.numerics.reveal.backend import Emulated, takes_no_c
-from gemmlab.numerics.unit import Unit
+from gemmlab.numerics.probing.backend import Emulated, takes_no_c
 from gemmlab.numerics.units import unit as named
 from gemmlab.record import GemmlabError, unknown_name
 

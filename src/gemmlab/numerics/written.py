@@ -7,7 +7,7 @@ import json
 import re
 from typing import Any
 
-from gemmlab.numerics.unit import Unit
+from gemmlab.numerics.behaviour import Unit
 
 LEFT_OUT = ("silicon", "assumed")  #: what was checked of a unit is not checked of one that was changed
 HEX = ("nan_code",)

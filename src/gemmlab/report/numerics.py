@@ -196,8 +196,8 @@ def rules(numerics: NumericsSection, canvas: Canvas) -> list[str]:
         return []
     import msgspec
 
-    from gemmlab.numerics.reveal.evidence import fields, shown
-    from gemmlab.numerics.unit import Unit
+    from gemmlab.numerics.behaviour import Unit
+    from gemmlab.numerics.probing.evidence import fields, shown
 
     unit = msgspec.convert({"name": numerics.unit, **numerics.fields}, Unit)
     said = ", ".join(f"{name} {shown(value)}" for name, value in fields(unit).items())

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from gemmlab import formats
-from gemmlab.numerics.unit import Unit
+from gemmlab.numerics.behaviour import Unit
 from gemmlab.report.canvas import Canvas, cells
 from gemmlab.report.emulation_tables import Row, stacked
 from gemmlab.report.words import clean

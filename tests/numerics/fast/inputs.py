@@ -4,8 +4,8 @@ import numpy as np
 
 from gemmlab import formats
 from gemmlab.formats.array import code_type
+from gemmlab.numerics.behaviour import Unit
 from gemmlab.numerics.operands import Operand
-from gemmlab.numerics.unit import Unit
 
 KINDS = ("codes", "values", "sprinkled", "cancelling", "extremes")
 NAN_CODES = {"float16": 0x7FFF, "float32": 0x7FFFFFFF, "float64": 0x7FF8 << 48}

@@ -6,8 +6,8 @@ import pytest
 
 from gemmlab import numerics
 from gemmlab.numerics import fast
+from gemmlab.numerics.behaviour import Unit
 from gemmlab.numerics.fast import lanes, plan, portable, running
-from gemmlab.numerics.unit import Unit
 from gemmlab.record import GemmlabError
 from numerics.fast.inputs import KINDS, drawn_unit, operand, problem
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gemmlab import formats, numerics
-from gemmlab.numerics.unit import Unit, groups
+from gemmlab.numerics.behaviour import Unit, groups
 from gemmlab.record import GemmlabError
 
 UNITS = [numerics.unit(name) for name in numerics.unit_names()]

@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gemmlab import formats
+from gemmlab.numerics.behaviour import ZEROS, Unit
 from gemmlab.numerics.fast import native, stepwise
 from gemmlab.numerics.fast.floats import MODES
 from gemmlab.numerics.fast.plan import order_of, product_of, target_of
 from gemmlab.numerics.fast.split import ZERO, Parts, largest, parts, taken_apart
 from gemmlab.numerics.fast.threads import spread
 from gemmlab.numerics.operands import Operand
-from gemmlab.numerics.unit import ZEROS, Unit
 
 Codes = npt.NDArray[Any]
 Scales = tuple[Operand, Operand] | None

@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gemmlab import formats
+from gemmlab.numerics.behaviour import Unit
 from gemmlab.numerics.fast import packing, vectors
 from gemmlab.numerics.fast.floats import RNE, RZ
 from gemmlab.numerics.fast.machine import machine
 from gemmlab.numerics.fast.plan import Plan, order_of
 from gemmlab.numerics.fast.split import NOTHING, Parts, values_of
 from gemmlab.numerics.fast.threads import spread
-from gemmlab.numerics.unit import Unit
 from gemmlab.units import ceil_div
 
 Codes = npt.NDArray[Any]

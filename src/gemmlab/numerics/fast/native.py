@@ -9,9 +9,9 @@ import numpy.typing as npt
 from numba.extending import intrinsic
 
 from gemmlab import formats
+from gemmlab.numerics.behaviour import Unit
 from gemmlab.numerics.fast.jit import compiled
 from gemmlab.numerics.operands import Operand
-from gemmlab.numerics.unit import Unit
 
 Floats = npt.NDArray[Any]
 

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gemmlab import formats
+from gemmlab.numerics.behaviour import Unit, groups
 from gemmlab.numerics.fast.aligned import Walk
 from gemmlab.numerics.fast.floats import MODES, Target, target
 from gemmlab.numerics.fast.split import NOTHING, largest
-from gemmlab.numerics.unit import Unit, groups
 
 EXACT_SUM = 1 << 51  # sums below it are rounded through float64
 

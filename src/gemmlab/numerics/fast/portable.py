@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gemmlab import formats
+from gemmlab.numerics.behaviour import Unit
 from gemmlab.numerics.fast import packing, specials
 from gemmlab.numerics.fast.aligned import LANES, columns
 from gemmlab.numerics.fast.plan import Plan, order_of
 from gemmlab.numerics.fast.split import NAN, NOTHING, Parts, parts
 from gemmlab.numerics.fast.threads import spread
 from gemmlab.numerics.operands import Operand
-from gemmlab.numerics.unit import Unit
 from gemmlab.units import ceil_div
 
 Codes = npt.NDArray[Any]

@@ -11,10 +11,10 @@ import numpy.typing as npt
 from gemmlab import formats
 from gemmlab.formats.array import code_type
 from gemmlab.numerics import plain
+from gemmlab.numerics.behaviour import Unit
 from gemmlab.numerics.operands import Operand
 from gemmlab.numerics.reference import dot
 from gemmlab.numerics.schedule import Schedule
-from gemmlab.numerics.unit import Unit
 from gemmlab.record import unknown_name
 
 Codes = npt.NDArray[Any]

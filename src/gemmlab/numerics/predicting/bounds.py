@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gemmlab import formats
+from gemmlab.numerics.behaviour import Unit, groups
 from gemmlab.numerics.predicting.magnitudes import NOTHING, Floats, Side
 from gemmlab.numerics.schedule import Schedule
-from gemmlab.numerics.unit import Unit, groups
 
 SMALLEST = 2.0**-1074
 SLACK = 1 + 1e-9  # of float64, in which the bound itself is reckoned

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gemmlab import formats
+from gemmlab.numerics.behaviour import Unit
 from gemmlab.numerics.predicting.magnitudes import NOTHING, Floats, Side
 from gemmlab.numerics.schedule import Schedule
-from gemmlab.numerics.unit import Unit
 
 OUTPUTS = 256  # sampled; their spread is what the figures' own error comes from
 SEED = 0

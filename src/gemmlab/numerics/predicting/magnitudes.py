@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gemmlab import formats
+from gemmlab.numerics.behaviour import Unit
 from gemmlab.numerics.operands import Operand
-from gemmlab.numerics.unit import Unit
 from gemmlab.record import GemmlabError
 
 Floats = npt.NDArray[np.float64]

@@ -8,12 +8,12 @@ import msgspec
 import numpy as np
 
 from gemmlab import formats
+from gemmlab.numerics.behaviour import Unit
 from gemmlab.numerics.multiply import DEFAULT, operands, scale_pair
 from gemmlab.numerics.predicting.bounds import bound, largest
 from gemmlab.numerics.predicting.drift import expected, sample
 from gemmlab.numerics.predicting.magnitudes import Floats, Side, side
 from gemmlab.numerics.schedule import Schedule
-from gemmlab.numerics.unit import Unit
 from gemmlab.numerics.units import unit as named
 
 

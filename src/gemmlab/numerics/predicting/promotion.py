@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from gemmlab.numerics.behaviour import Unit
 from gemmlab.numerics.multiply import DEFAULT
 from gemmlab.numerics.predicting.drift import expected, sample
 from gemmlab.numerics.predicting.predict import ratio, sides
 from gemmlab.numerics.schedule import Schedule
-from gemmlab.numerics.unit import Unit
 from gemmlab.numerics.units import unit as named
 from gemmlab.record import GemmlabError
 from gemmlab.units import ceil_div

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from gemmlab.numerics.unit import Unit, from_toml
+from gemmlab.numerics.behaviour import Unit, from_toml
 from gemmlab.record import GemmlabError, unknown_name
 
 Fields = dict[str, Any]

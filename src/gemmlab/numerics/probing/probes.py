@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gemmlab import formats
-from gemmlab.numerics.reveal.backend import Row
-from gemmlab.numerics.reveal.numbers import Numbers, code, span
-from gemmlab.numerics.reveal.structure import ADDEND, Structure, layout, named
+from gemmlab.numerics.probing.backend import Row
+from gemmlab.numerics.probing.numbers import Numbers, code, span
+from gemmlab.numerics.probing.structure import ADDEND, Structure, layout, named
 
 
 class Probe(NamedTuple):

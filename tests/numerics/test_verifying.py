@@ -8,7 +8,7 @@ import pytest
 
 from gemmlab import formats, numerics
 from gemmlab.numerics.reference import dot
-from gemmlab.numerics.verify import outputs
+from gemmlab.numerics.verifying import outputs
 from gemmlab.record import GemmlabError
 
 SILICON = Path(__file__).parents[3] / "shared/data/silicon"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from gemmlab import formats
-from gemmlab.numerics.reveal.backend import Backend, Row
-from gemmlab.numerics.reveal.confirming import confirmed
-from gemmlab.numerics.reveal.evidence import Ambiguity, Evidence, Revealed
-from gemmlab.numerics.reveal.numbers import Numbers, code
-from gemmlab.numerics.reveal.structure import Structure
-from gemmlab.numerics.unit import Unit
+from gemmlab.numerics.behaviour import Unit
+from gemmlab.numerics.probing.backend import Backend, Row
+from gemmlab.numerics.probing.confirming import confirmed
+from gemmlab.numerics.probing.evidence import Ambiguity, Evidence, Revealed
+from gemmlab.numerics.probing.numbers import Numbers, code
+from gemmlab.numerics.probing.structure import Structure
 
 LONGEST = 256  # products of an instruction that are looked for
 

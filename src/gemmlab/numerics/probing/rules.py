@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gemmlab import formats
+from gemmlab.numerics.behaviour import ZEROS, Unit
 from gemmlab.numerics.operands import Codes
-from gemmlab.numerics.reveal import probes
-from gemmlab.numerics.reveal.backend import Backend
-from gemmlab.numerics.reveal.evidence import Evidence
-from gemmlab.numerics.reveal.numbers import Numbers
-from gemmlab.numerics.reveal.sieving import Grid, Sieve, replaced, tabled
-from gemmlab.numerics.reveal.structure import structure_of
-from gemmlab.numerics.unit import ZEROS, Unit
+from gemmlab.numerics.probing import probes
+from gemmlab.numerics.probing.backend import Backend
+from gemmlab.numerics.probing.evidence import Evidence
+from gemmlab.numerics.probing.numbers import Numbers
+from gemmlab.numerics.probing.sieving import Grid, Sieve, replaced, tabled
+from gemmlab.numerics.probing.structure import structure_of
 
 Fields = dict[str, Any]
 

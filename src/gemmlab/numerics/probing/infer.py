@@ -9,17 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from gemmlab import formats
-from gemmlab.numerics.reveal import candidates, probes, structure
-from gemmlab.numerics.reveal.backend import Backend, Emulated, Rows, takes_no_c
-from gemmlab.numerics.reveal.confirming import Confirmation, confirmed, eliminated
-from gemmlab.numerics.reveal.evidence import Evidence, Found, Revealed
-from gemmlab.numerics.reveal.integers import integer_unit
-from gemmlab.numerics.reveal.numbers import Numbers
-from gemmlab.numerics.reveal.rules import Family, Fields, readings, ruled
-from gemmlab.numerics.reveal.sieving import Sieve, replaced
-from gemmlab.numerics.reveal.structure import Structure, structure_of
-from gemmlab.numerics.reveal.trees import nested
-from gemmlab.numerics.unit import ACCUMULATORS, Unit
+from gemmlab.numerics.behaviour import ACCUMULATORS, Unit
+from gemmlab.numerics.probing import candidates, probes, structure
+from gemmlab.numerics.probing.backend import Backend, Emulated, Rows, takes_no_c
+from gemmlab.numerics.probing.confirming import Confirmation, confirmed, eliminated
+from gemmlab.numerics.probing.evidence import Evidence, Found, Revealed
+from gemmlab.numerics.probing.integers import integer_unit
+from gemmlab.numerics.probing.numbers import Numbers
+from gemmlab.numerics.probing.rules import Family, Fields, readings, ruled
+from gemmlab.numerics.probing.sieving import Sieve, replaced
+from gemmlab.numerics.probing.structure import Structure, structure_of
+from gemmlab.numerics.probing.trees import nested
 from gemmlab.numerics.units import unit as named
 from gemmlab.record import GemmlabError, unknown_name
 

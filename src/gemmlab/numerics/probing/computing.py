@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gemmlab import formats
+from gemmlab.numerics.behaviour import Unit
 from gemmlab.numerics.operands import Codes, Operand
-from gemmlab.numerics.unit import Unit
 
 
 def way(unit: Unit, names: tuple[str, str]) -> str:

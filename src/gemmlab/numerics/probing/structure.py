@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gemmlab.numerics.reveal.backend import Backend, Row
-from gemmlab.numerics.reveal.numbers import Numbers
-from gemmlab.numerics.unit import Unit
+from gemmlab.numerics.behaviour import Unit
+from gemmlab.numerics.probing.backend import Backend, Row
+from gemmlab.numerics.probing.numbers import Numbers
 
 ADDEND = -1  # the place of C beside k = 0, 1, 2, ..
 UNKNOWN, GONE, KEPT = -1, 0, 1

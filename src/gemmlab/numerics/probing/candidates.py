@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from gemmlab import formats
+from gemmlab.numerics.behaviour import Unit
 from gemmlab.numerics.fast.floats import MODES
-from gemmlab.numerics.reveal.sieving import COLUMNS, Grid, replaced
-from gemmlab.numerics.reveal.structure import Structure
-from gemmlab.numerics.unit import Unit
+from gemmlab.numerics.probing.sieving import COLUMNS, Grid, replaced
+from gemmlab.numerics.probing.structure import Structure
 
 ALIGN = range(1, 49)
 CUTS = ("rz", "rne", "floor", "rna")

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from gemmlab import formats
-from gemmlab.numerics.reveal.backend import Backend, Emulated, Row, takes_no_c
-from gemmlab.numerics.reveal.numbers import Numbers
-from gemmlab.numerics.reveal.structure import ADDEND, Places, triple
-from gemmlab.numerics.unit import Unit, groups
+from gemmlab.numerics.behaviour import Unit, groups
+from gemmlab.numerics.probing.backend import Backend, Emulated, Row, takes_no_c
+from gemmlab.numerics.probing.numbers import Numbers
+from gemmlab.numerics.probing.structure import ADDEND, Places, triple
 from gemmlab.numerics.units import unit as named
 from gemmlab.record import GemmlabError
 

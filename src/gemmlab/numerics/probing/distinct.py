@@ -13,7 +13,7 @@ from gemmlab.numerics.fast.kinds import WORD
 from gemmlab.numerics.fast.split import parts
 from gemmlab.numerics.fast.stepwise import Side
 from gemmlab.numerics.operands import Codes, Operand
-from gemmlab.numerics.reveal.numbers import span
+from gemmlab.numerics.probing.numbers import span
 
 Table = npt.NDArray[np.int64]
 

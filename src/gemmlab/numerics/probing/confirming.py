@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gemmlab.numerics.behaviour import Unit
 from gemmlab.numerics.operands import Codes
-from gemmlab.numerics.reveal.backend import Backend, Rows
-from gemmlab.numerics.reveal.computing import computed, same
-from gemmlab.numerics.reveal.evidence import Difference, fields
-from gemmlab.numerics.reveal.numbers import Numbers
-from gemmlab.numerics.reveal.sieving import Sieve
-from gemmlab.numerics.reveal.structure import Structure, structure_of
-from gemmlab.numerics.reveal.vectors import KINDS, Vectors
-from gemmlab.numerics.unit import Unit
+from gemmlab.numerics.probing.backend import Backend, Rows
+from gemmlab.numerics.probing.computing import computed, same
+from gemmlab.numerics.probing.evidence import Difference, fields
+from gemmlab.numerics.probing.numbers import Numbers
+from gemmlab.numerics.probing.sieving import Sieve
+from gemmlab.numerics.probing.structure import Structure, structure_of
+from gemmlab.numerics.probing.vectors import KINDS, Vectors
 
 SIDE = 12  # rows and columns of a block that rules candidates out
 ROUNDS = 2 * len(KINDS)

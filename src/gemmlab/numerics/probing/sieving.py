@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from gemmlab.numerics.behaviour import ZEROS, Unit
 from gemmlab.numerics.fast import stepwise
 from gemmlab.numerics.fast.floats import MODES, Target
 from gemmlab.numerics.fast.jit import compiled
@@ -17,11 +18,10 @@ from gemmlab.numerics.fast.kinds import JOINS, SUMS, WORD, rules_of, side
 from gemmlab.numerics.fast.plan import target_of
 from gemmlab.numerics.fast.split import NOTHING, parts
 from gemmlab.numerics.operands import Codes, Operand
+from gemmlab.numerics.probing.backend import Rows
+from gemmlab.numerics.probing.computing import both_nan, rows_computed, same
+from gemmlab.numerics.probing.distinct import Reach, merged, reach
 from gemmlab.numerics.reference import dot
-from gemmlab.numerics.reveal.backend import Rows
-from gemmlab.numerics.reveal.computing import both_nan, rows_computed, same
-from gemmlab.numerics.reveal.distinct import Reach, merged, reach
-from gemmlab.numerics.unit import ZEROS, Unit
 
 #: fields in which candidates of one Grid may differ
 COLUMNS = (

@@ -6,10 +6,10 @@ import pytest
 
 from gemmlab import formats, numerics
 from gemmlab.formats.array import code_type
+from gemmlab.numerics.probing.backend import Rows
+from gemmlab.numerics.probing.computing import both_nan
+from gemmlab.numerics.probing.sieving import COLUMNS, Grid, Sieve, tabled, together
 from gemmlab.numerics.reference import dot
-from gemmlab.numerics.reveal.backend import Rows
-from gemmlab.numerics.reveal.computing import both_nan
-from gemmlab.numerics.reveal.sieving import COLUMNS, Grid, Sieve, tabled, together
 from gemmlab.record import GemmlabError
 
 ROWS = 24

@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gemmlab import formats
+from gemmlab.numerics.behaviour import Unit
 from gemmlab.numerics.files import BROKEN
 from gemmlab.numerics.multiply import dots
 from gemmlab.numerics.operands import Operand, operand
 from gemmlab.numerics.reference import Sum, dot
-from gemmlab.numerics.unit import Unit
 from gemmlab.numerics.units import names
 from gemmlab.numerics.units import unit as named
 from gemmlab.record import GemmlabError

@@ -8,8 +8,8 @@ import numpy.typing as npt
 from gemmlab import formats
 from gemmlab.formats.array import code_type
 from gemmlab.numerics.operands import Codes
-from gemmlab.numerics.reveal.numbers import Numbers, span
-from gemmlab.numerics.reveal.structure import Structure, layout
+from gemmlab.numerics.probing.numbers import Numbers, span
+from gemmlab.numerics.probing.structure import Structure, layout
 
 KINDS = (
     "dense",

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from gemmlab import formats
 from gemmlab.formats.array import code_type
+from gemmlab.numerics.behaviour import Unit
 from gemmlab.numerics.operands import Codes, operand, typed
-from gemmlab.numerics.reveal.computing import computed, rows_computed
-from gemmlab.numerics.unit import Unit
+from gemmlab.numerics.probing.computing import computed, rows_computed
 from gemmlab.record import GemmlabError
 
 TOGETHER = 48  # experiments of one call: only the diagonal of rows by columns is read

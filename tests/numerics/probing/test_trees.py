@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from gemmlab import numerics
-from gemmlab.numerics.reveal import nested
-from gemmlab.numerics.reveal.trees import text
+from gemmlab.numerics.probing import nested
+from gemmlab.numerics.probing.trees import text
 from gemmlab.record import GemmlabError
 
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from gemmlab import formats
+from gemmlab.numerics.behaviour import Unit
+from gemmlab.numerics.probing.numbers import Numbers
 from gemmlab.numerics.reference import Sum, dot
-from gemmlab.numerics.reveal.numbers import Numbers
-from gemmlab.numerics.unit import Unit
 from gemmlab.record import GemmlabError
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gemmlab import numerics
-from gemmlab.numerics.reveal.evidence import fields
+from gemmlab.numerics.probing.evidence import fields
 from gemmlab.record import GemmlabError
 
 BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "numerics_reveal.py"
