@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gemmlab.experiment.multiplying import Multiplication, multiplied
     from gemmlab.experiment.named_kernels import named_kernel
     from gemmlab.experiment.running import Options, run_one, run_together
-    from gemmlab.experiment.systolic import Simulated, simulate
+    from gemmlab.experiment.systolic import Simulated, simulate, simulate_array
     from gemmlab.experiment.systolic_chips import array_of, fitting
     from gemmlab.experiment.systolic_still import InFlight, Still, state_of, still_of
 
@@ -35,6 +35,7 @@ __all__ = [
     "run_one",
     "run_together",
     "simulate",
+    "simulate_array",
     "state_of",
     "still_of",
 ]
@@ -56,6 +57,7 @@ LATER = {
     "run_one": "running",
     "run_together": "running",
     "simulate": "systolic",
+    "simulate_array": "systolic",
     "state_of": "systolic_still",
     "still_of": "systolic_still",
 }

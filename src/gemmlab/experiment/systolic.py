@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from gemmlab.chips import Chip
+from gemmlab.chips import Chip, load
 from gemmlab.chips import section as chip_section
 from gemmlab.experiment.systolic_advice import advise
-from gemmlab.experiment.systolic_chips import VALIDATED
+from gemmlab.experiment.systolic_chips import VALIDATED, array_of
 from gemmlab.experiment.systolic_joules import energy_of
 from gemmlab.experiment.systolic_shares import Engine, shared
 from gemmlab.problem import Gemm
@@ -73,6 +73,20 @@ def simulate(asked: Simulated) -> Record:
         advice=advice_on(asked, section) if asked.advice else None,
         systolic=msgspec.structs.replace(section, **added),
     )
+
+
+def simulate_array(problem: Gemm, array: Array | Chip | str | None = None, **asked: Any) -> Record:
+    """The Record of a multiplication on a systolic array: an `Array`, a TPU or its name or file, or one of 128x128 PEs.
+
+    `asked` are the fields of `Simulated`: engine, units, energy, compat, seed, advice. Raises GemmlabError for what the
+    array cannot do.
+    """
+    if array is None or isinstance(array, Array):
+        return simulate(Simulated(problem, array or Array(), **asked))
+    chip = load(array) if isinstance(array, str) else array
+    found = array_of(chip, problem.a_format, asked.pop("units", None))
+    rest = {"units": found.units, "chip": chip, "validated": found.validated, "notes": found.notes}
+    return simulate(Simulated(problem, found.array, **rest, **asked))
 
 
 def engine_of(asked: Simulated) -> Engine:

@@ -20,8 +20,8 @@ from gemmlab.systolic import Array, Grid
 class Multiplied(NamedTuple):
     """What the grid made of random operands."""
 
-    d: npt.NDArray[Any]
-    section: SystolicSection
+    d: npt.NDArray[Any]  #: (m, n) in D's format
+    section: SystolicSection  #: what the grid counted
     verdict: Verdict | None  #: None where integers left the accumulator, which the section tells
 
 
@@ -37,8 +37,14 @@ def drawn(problem: Gemm, seed: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]
 def multiplied(problem: Gemm, array: Array, seed: int) -> Multiplied:
     """The grid run to its end on random operands; raises GemmlabError for formats that no PE can add."""
     a, b = drawn(problem, seed)
-    d, section = Grid(problem, array, (a, b)).run()
+    sums, section = Grid(problem, array, (a, b)).run()
+    d = sums if problem.d_format == problem.accumulate else stored(sums, problem.d_format)
     return Multiplied(d, section, judged(problem, a, b, d, section))
+
+
+def stored(sums: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+    """The sums rounded to nearest in D's format."""
+    return typed(encode_array(sums.astype(np.float64), name), name)
 
 
 def judged(problem: Gemm, a: Any, b: Any, d: Any, section: SystolicSection) -> Verdict | None:
