@@ -85,7 +85,7 @@ def simulate_array(problem: Gemm, array: Array | Chip | str | None = None, **ask
         return simulate(Simulated(problem, array or Array(), **asked))
     chip = load(array) if isinstance(array, str) else array
     found = array_of(chip, problem.a_format, asked.pop("units", None))
-    rest = {"units": found.units, "chip": chip, "validated": found.validated, "notes": found.notes}
+    rest: dict[str, Any] = {"units": found.units, "chip": chip, "validated": found.validated, "notes": found.notes}
     return simulate(Simulated(problem, found.array, **rest, **asked))
 
 
