@@ -9,7 +9,7 @@ from gemmlab.record import GemmlabError
 from gemmlab.units import ceil_div
 
 if TYPE_CHECKING:
-    from gemmlab.numerics.unit import Unit
+    from gemmlab.numerics.behaviour import Unit
     from gemmlab.problem import Gemm
     from gemmlab.systolic.array import Array
 
