@@ -36,13 +36,19 @@ class Array(msgspec.Struct, frozen=True, kw_only=True):
     accumulators: int | None = None  #: partial sums that each column can keep; None: as many as are needed
     sram_bytes: int | None = None  #: for all operands together; None: everything fits
     dram_bytes_per_s: float | None = None  #: None: DRAM never makes the array wait
+    tiles_ahead: int = 2  #: tiles whose operands SRAM has room for: 2 is double buffering (TPU v1: 4)
     resident: tuple[str, ...] = ()  #: of a, b and c: in SRAM from the start and to the end, and none of sram_bytes
     clock_hz: float | None = None  #: None where only cycles are asked for
     multiplier_bits: int = 8  #: of an integer multiplier: wider operands take several passes
     unit: Unit | str = ""  #: of numerics, how a PE adds; empty: by the operands' formats
 
     def __post_init__(self) -> None:
-        for name, largest in (("rows", LARGEST_SIDE), ("cols", LARGEST_SIDE), ("multiplier_bits", 64)):
+        for name, largest in (
+            ("rows", LARGEST_SIDE),
+            ("cols", LARGEST_SIDE),
+            ("multiplier_bits", 64),
+            ("tiles_ahead", 64),
+        ):
             size = whole(name, getattr(self, name))
             if not 1 <= size <= largest:
                 raise GemmlabError(f"{name}={size} of a systolic array", f"from 1 to {largest}")

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 NOISE = 1e-6  #: cycles: what sums of fractions are off by at most, so that a whole number is not rounded up
-SLOTS_AHEAD = 4  #: tiles whose fetches are remembered: one in use, two ahead
 
 #: what is counted: cycles by class, then tiles, multiply-adds, accesses, and bits between DRAM and SRAM
 COUNTS = (
@@ -65,6 +64,7 @@ class Work(NamedTuple):
     side_stream: int
     rows: int  #: of the array
     cols: int
+    ahead: int  #: tiles that are fetched before their turn
     right_bits: int  #: of a word; 0 where the operand is resident
     other_bits: int
     result_bits: int
@@ -77,8 +77,8 @@ def run_tiles(work: Work, times: Any) -> Any:
     """What `COUNTS` names, of all tiles one after another; rows of `times` get each tile's place and times."""
     total = work.down * work.across * work.strips
     told, clock, dram = np.zeros(18, np.int64), np.zeros(5, np.int64), np.zeros(4)
-    queue, place = np.zeros((SLOTS_AHEAD, 3)), np.zeros(3, np.int64)
-    for tile in range(min(2, total)):
+    queue, place = np.zeros((work.ahead + 1, 3)), np.zeros(3, np.int64)
+    for tile in range(min(work.ahead, total)):
         fetch(work, tile, 0.0, queue, dram, told)
     for tile in range(total):
         locate(work, tile, place)
@@ -87,7 +87,7 @@ def run_tiles(work: Work, times: Any) -> Any:
         length = strip_length(work.side_stream, work.strips, place[2])
         final = place[0] == work.down - 1 if work.moves_sums else place[2] == work.strips - 1
         access(work, place, rows, cols, length, final, told)
-        slot = tile % SLOTS_AHEAD
+        slot = tile % (work.ahead + 1)
         tall, wide = (work.rows, work.cols) if work.full else (rows, cols)
         shifted = 0
         if work.moves_sums:
@@ -101,8 +101,8 @@ def run_tiles(work: Work, times: Any) -> Any:
             start = max(come, whole(dram[BEFORE]) - (work.rows - 1 if work.moves_sums else 0))
             told[OUTPUT] += start - come
         enter(work, start, length, tall, wide, final, clock, told)
-        if tile + 2 < total:
-            fetch(work, tile + 2, float(clock[END] + work.rows - 1), queue, dram, told)
+        if tile + work.ahead < total:
+            fetch(work, tile + work.ahead, float(clock[END] + work.rows - 1), queue, dram, told)
         if final:
             write(work, start, clock[END], cols * (length if work.moves_sums else rows), dram, told)
         if tile < len(times):
@@ -170,7 +170,7 @@ def fetch(work: Work, tile: int, room: float, queue: Any, dram: Any, told: Any) 
         other = 0
     told[RIGHT_BITS] += right
     told[OTHER_BITS] += other
-    slot = tile % SLOTS_AHEAD
+    slot = tile % (work.ahead + 1)
     queue[slot, :] = 0.0
     if (right + other) * work.cycles_per_bit > 0:
         begun = max(dram[FREE], room)

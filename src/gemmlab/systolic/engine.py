@@ -55,9 +55,9 @@ class TileTimes(NamedTuple):
 def tile_engine(problem: Gemm, array: Array) -> SystolicSection:
     """Cycles with all stalls, accesses and traffic, tile by tile.
 
-    Two tiles' operands are fetched ahead, results are written behind, both through one DRAM channel. Of all ways to
-    pass through SRAM the quickest is taken, so that time never rises with more SRAM or bandwidth. Without a bandwidth
-    it is the closed form, counted. Groups and batch entries run one after another. Raises GemmlabError as
+    The operands of `tiles_ahead` tiles are fetched ahead, results are written behind, both through one DRAM channel. Of
+    all ways to pass through SRAM the quickest is taken, so that time never rises with more SRAM or bandwidth. Without a
+    bandwidth it is the closed form, counted. Groups and batch entries run one after another. Raises GemmlabError as
     `closed_form` does, and for more tiles than can be counted one by one.
     """
     check(problem)
@@ -191,6 +191,7 @@ def work(problem: Gemm, array: Array, plan: Plan) -> Work:
         side_stream=foot.sides.stream,
         rows=array.rows,
         cols=array.cols,
+        ahead=array.tiles_ahead,
         right_bits=bits[0],
         other_bits=bits[1],
         result_bits=bits[2],

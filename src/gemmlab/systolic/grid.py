@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from gemmlab.problem import Gemm
+from gemmlab.problem.checks import whole
 from gemmlab.record import GemmlabError, SystolicOverflow, SystolicSection
 from gemmlab.systolic.array import Array
-from gemmlab.systolic.control import LENGTH, MOST_TILES, control
+from gemmlab.systolic.control import LENGTH, MOST_TILES, SHIFT_AT, START, TALL, WIDE, control
 from gemmlab.systolic.dataflow import sides
 from gemmlab.systolic.figures import Tally, check, section
 from gemmlab.systolic.machine import Machine
 from gemmlab.systolic.plain import Plain
 from gemmlab.systolic.plan import fewest_strips, plans, traffic
 from gemmlab.systolic.pulse import MACS, OVERFLOWS, PARTIAL_READS, PARTIAL_WRITES, READ_OTHER, READ_RIGHT, RESULTS
+from gemmlab.systolic.state import numbered, state
 from gemmlab.systolic.words import Load, Words, load
 from gemmlab.units import ceil_div
 
@@ -48,7 +51,7 @@ class Grid:
         #: accumulators and results as the array has them, before they are turned into D
         self.shape = (size.cols, size.stream) if array.moves_sums else (size.rows, size.cols)
         self.machine = self.make(self.load)
-        self.marked: Machine | None = None  # the same array with numbers of elements for words, for `state`
+        self.seen: tuple[Machine | Plain, Machine] | None = None  # two more for `state`: words, and their elements
 
     def make(self, words: Load) -> Machine | Plain:
         """An array at cycle 0 with those words about to enter."""
@@ -67,6 +70,24 @@ class Grid:
     def step(self, cycles: int = 1) -> None:
         """Let that many cycles pass, or what is left of them."""
         self.machine.advance(self.machine.cycle + cycles)
+
+    def state(self, cycle: int) -> dict[str, Any]:
+        """Every register after that cycle, from 0, as lists: see `state`. Raises GemmlabError past the end."""
+        last = self.last_cycle()
+        if not 0 <= whole("cycle", cycle) <= last:
+            raise GemmlabError(f"cycle {cycle} is none of this grid's", f"from 0 to {last}")
+        if self.seen is None or self.seen[0].cycle > cycle:
+            marks = Machine(self.array, numbered(self.load), self.table, self.shape)
+            self.seen = self.make(self.load), marks
+        for each in self.seen:
+            each.advance(cycle + 1)
+        return {**state(self.array, self.load, self.table, *self.seen), "cycles": last + 1}
+
+    def last_cycle(self) -> int:
+        """The cycle in which the last word leaves, by the table that the edges follow."""
+        row, passes = self.table[-1], self.load.told.passes
+        end = int(row[START] + passes * row[LENGTH] + row[TALL] + row[WIDE]) - 3
+        return end + (self.array.rows if not self.array.moves_sums and self.array.drain != "side" else 0)
 
     def run(self) -> tuple[Words, SystolicSection]:
         """D (m, n) in the accumulator's type, and the section, after the last word has left."""
@@ -109,8 +130,6 @@ class Grid:
             c_bits=bits[2],
         )
         assert counts[PARTIAL_READS] == counts[PARTIAL_WRITES]
-        import msgspec
-
         found = section(self.problem, self.array, "grid", done)
         return msgspec.structs.replace(found, overflow=self.overflow())
 
@@ -137,8 +156,6 @@ def fewest(problem: Gemm, array: Array) -> list[Any]:
 
 def idle(table: Any, array: Array, passes: int, cycles: int) -> dict[str, int]:
     """Cycles in which no row enters, by cause, from the cycles in which tiles begin and end."""
-    from gemmlab.systolic.control import SHIFT_AT, START
-
     starts = table[:, START]
     ends = starts + passes * table[:, LENGTH]
     gaps = starts - np.concatenate([[0], ends[:-1]])

@@ -77,7 +77,7 @@ def plans(problem: Gemm, array: Array) -> list[Plan]:
     if not found:
         assert array.sram_bytes is not None
         raise GemmlabError(
-            f"SRAM of {capacity_text(array.sram_bytes)} does not hold two pieces of each operand, "
+            f"SRAM of {capacity_text(array.sram_bytes)} does not hold {array.tiles_ahead} pieces of each operand, "
             f"which take {capacity_text(ceil_div(least or 0, 8))}",
             "more SRAM, a smaller array, or narrower formats",
         )
@@ -85,7 +85,7 @@ def plans(problem: Gemm, array: Array) -> list[Plan]:
 
 
 def sram_bits(foot: Footprint, array: Array, plan: Plan) -> int:
-    """Bits of SRAM that a plan fills: of each operand what is kept, and two pieces on their way in or out."""
+    """Bits of SRAM that a plan fills: of each operand what is kept, and pieces on their way in or out."""
     size = foot.sides
     strip = ceil_div(size.stream, plan.strips)
     rows, cols = min(array.rows, size.rows), min(array.cols, size.cols)
@@ -114,7 +114,8 @@ def sram_bits(foot: Footprint, array: Array, plan: Plan) -> int:
     for part, bits in words.items():
         if names[part] not in array.resident:
             held = kept[part] if keeps[part] else 0
-            total += bits * min(whole[part], held + 2 * pieces[part])
+            ahead = 2 if part == "result" else array.tiles_ahead
+            total += bits * min(whole[part], held + ahead * pieces[part])
     return total
 
 
