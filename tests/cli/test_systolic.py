@@ -178,3 +178,61 @@ def test_help_names_every_flag(run):
         for flag in section.flags:
             assert flag.typed in done.out
     assert "systolic" in run("--help").out
+
+
+@pytest.mark.parametrize("dataflow", ["ws", "is", "os"])
+@pytest.mark.parametrize("form", ["int8", "bfloat16", "float8_e4m3fn"])
+def test_the_grid_carries_values_and_checks_them(run, dataflow, form):
+    words = ("systolic", 9, 10, 11, "--array", "4x4", "--dataflow", dataflow, "--format", form, "--no-advice", "--json")
+    done, plain = run(*words, "--engine", "grid"), run(*words)
+    assert done.status == 0
+    (record,), (counted,) = done.records, plain.records
+    assert record.verdict.ok
+    assert record.verdict.elements == 90
+    assert record.systolic.engine == "grid"
+    for name in ("cycles", "reads", "writes", "stalls", "utilisation", "tiles"):
+        assert getattr(record.systolic, name) == getattr(counted.systolic, name)
+
+
+def test_sums_that_leave_their_range_are_said_with_status_1(run):
+    done = run("systolic", 4, 4, 4096, "--array", "4x4", "--format", "int16", "--engine", "grid", "--no-advice")
+    assert done.status == 1
+    assert "left the accumulator's range" in done.out
+    again = run("systolic", 4, 4, 4096, "--array", "4x4", "--format", "int16", "--engine", "grid", "--json")
+    assert again.status == 1
+    assert again.records[0].systolic.overflow.outputs > 0
+    assert again.records[0].verdict is None
+
+
+def test_the_seed_chooses_the_values(run):
+    states = [run("systolic", 4, 4, 4, "--array", "4x4", "--state", 6, "--seed", seed).out for seed in (0, 0, 1)]
+    assert states[0] == states[1] != states[2]
+
+
+def test_state_is_json_of_every_register(run):
+    done = run("systolic", 4, 4, 4, "--array", "4x4", "--dataflow", "os", "--state", 3)
+    assert done.status == 0
+    state = json.loads(done.out)
+    assert (state["cycle"], state["rows"], state["cols"]) == (3, 4, 4)
+    at_work = [element for line in state["right"]["elements"] for element in line if element is not None]
+    assert len(at_work) == 10  # i + j <= 3
+    assert state["right"]["elements"][3][0] == [3, 0]
+    past = run("systolic", 4, 4, 4, "--array", "4x4", "--dataflow", "os", "--state", 10)
+    assert past.status == 2
+    assert past.out == ""
+
+
+def test_a_chip_with_many_units_shows_one(run):
+    done = run("systolic", 4, 4, 4, "--chip", "tpu-v4", "--engine", "grid", "--no-advice", "--json")
+    assert done.status == 0
+    assert done.records[0].systolic.units == 1
+
+
+def test_the_figures_of_another_program_stand_beside(run):
+    done = run("systolic", 4, 4, 4, "--array", "4x4", "--dataflow", "os", "--compat", "scalesim")
+    assert "10 cycles" in done.out
+    assert "SCALE-Sim 3.0.0 reports, faults included" in done.out
+    (record,) = run("systolic", 4, 4, 4, "--array", "4x4", "--dataflow", "os", "--compat", "scalesim", "--json").records
+    assert record.systolic.compat.cycles == 9  # one less than it takes
+    one = run("systolic", 1, 1, 1, "--array", "1x1", "--dataflow", "os", "--compat", "scalesim")
+    assert "divides by zero" in one.out

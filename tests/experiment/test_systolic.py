@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gemmlab import Gemm
-from gemmlab.experiment import Simulated, simulate, still_of
+from gemmlab.experiment import Simulated, simulate, state_of, still_of
 from gemmlab.experiment.systolic_activity import Wave, activity, work_until
 from gemmlab.experiment.systolic_advice import advise
 from gemmlab.experiment.systolic_shares import best, cut, pieces, shared, splits
@@ -78,6 +78,33 @@ def test_a_picture_shows_each_pe_once_and_no_other(problem, array):
     cells = [cell for cell in cells_of(still, board_of(still, 700)) if cell.kind == "works"]
     assert len({(cell.row, cell.col) for cell in cells}) == len(cells)
     assert all(0 <= cell.row < array.rows and 0 <= cell.col < array.cols for cell in cells)
+
+
+@given(st.builds(lambda m, n, k: Gemm(m, n, k, "int8"), *[st.integers(1, 9)] * 3), ARRAYS, st.integers(0, 10**6))
+@settings(max_examples=60, deadline=None)
+def test_a_picture_shows_what_the_registers_hold(problem, array, seed):
+    """Each PE at work names the element that its register of the moving operand holds, and no other PE holds one."""
+    from gemmlab.report.systolic_array import board_of, cells_of, elements
+
+    asked = Simulated(problem, array)
+    cycle = seed % tile_engine(problem, array).cycles
+    still, state = still_of(asked, cycle), state_of(asked, cycle)
+    moving = array.flow.right
+    shown = {
+        (cell.row, cell.col): list(elements(still, cell)[moving])
+        for cell in cells_of(still, board_of(still, 700))
+        if cell.kind == "works"
+    }
+    held = {
+        (row, col): element
+        for row, line in enumerate(state["right"]["elements"])
+        for col, element in enumerate(line)
+        if element is not None
+    }
+    inside = {place: element for place, element in held.items() if place in shown}
+    assert inside == shown
+    for row, col in held.keys() - shown.keys():  # words run on through PEs that their tile does not fill
+        assert any(col >= wave.cols and 0 <= wave.age - row - col < wave.length for wave in still.waves)
 
 
 @given(st.integers(1, 500), st.integers(1, 9), st.integers(1, 40))

@@ -109,12 +109,12 @@ def asked_of(problem: Gemm, given: dict[str, Any], chip: Chip | None) -> Simulat
     }
     if "energy" in given:
         settings["energy"] = given["energy"]
+    one = "state" in given or given.get("engine") == "grid"  # values are those of one array
+    units = given.get("units", 1 if chip is None or one else int(chip.sm_count))
+    fields = share(fields, units)
     if chip is None:
-        units = given.get("units", 1)
-        return Simulated(problem, Array(**share(fields, units)), units=units, **settings)
-    found = array_of(
-        chip, problem.a_format, given.get("units"), **share(fields, given.get("units", int(chip.sm_count)))
-    )
+        return Simulated(problem, Array(**fields), units=units, **settings)
+    found = array_of(chip, problem.a_format, units, **fields)
     given_by_chip: dict[str, Any] = {"validated": found.validated, "notes": found.notes}
     return Simulated(problem, found.array, units=found.units, chip=chip, **settings, **given_by_chip)
 

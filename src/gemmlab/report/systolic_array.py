@@ -177,11 +177,8 @@ def entering(still: Still) -> InFlight | None:
 
 def names(drawing: Drawing, still: Still, board: Board, cell: Cell) -> None:
     """Which elements are in a cell: of A and B in a PE, one of them before it, one of C behind it."""
-    flow, wave = still.array.flow, cell.wave
-    word = wave.first + (wave.age - cell.row - cell.col) // still.passes
-    place = {flow.rows: wave.first_row + cell.row, flow.cols: wave.first_col + cell.col, flow.stream: word}
-    m, n, k = (place[side] for side in "mnk")
-    said = {"a": f"a{m},{k}", "b": f"b{k},{n}", "c": f"c{m},{n}"}
+    flow = still.array.flow
+    said = {operand: f"{operand}{row},{col}" for operand, (row, col) in elements(still, cell).items()}
     shown = {
         "works": [said["a"], said["b"]],
         "comes": [said[flow.right]],
@@ -196,6 +193,15 @@ def names(drawing: Drawing, still: Still, board: Board, cell: Cell) -> None:
         return  # far along a side numbers grow too long
     for text, down in zip(shown, at, strict=True):
         drawing.text(x + board.cell / 2, y + down * board.cell, text, size, ink, anchor="middle", rim=False)
+
+
+def elements(still: Still, cell: Cell) -> dict[str, tuple[int, int]]:
+    """Row and column of the elements of A, B and C that meet in a cell, where a cell is one PE."""
+    flow, wave = still.array.flow, cell.wave
+    word = wave.first + (wave.age - cell.row - cell.col) // still.passes
+    place = {flow.rows: wave.first_row + cell.row, flow.cols: wave.first_col + cell.col, flow.stream: word}
+    m, n, k = (place[side] for side in "mnk")
+    return {"a": (m, k), "b": (k, n), "c": (m, n)}
 
 
 def entries(still: Still, cells: list[Cell]) -> list[tuple[str, str]]:
