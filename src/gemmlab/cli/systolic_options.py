@@ -44,6 +44,7 @@ ARRAY = Section(
             "BYTES/S",
             bandwidth,
         ),
+        Flag("tiles_ahead", "Tiles whose operands are fetched ahead; default the chip's, else 2.", "N", size),
         Flag("clock", "Default the chip's; without one the report is in cycles.", "HZ", clock),
         Flag("resident", "Operands that are in SRAM from the start: a, b, c, joined by commas.", "a,c"),
         Flag("units", "Arrays that share the work; default the chip's, else 1.", "N", size),
@@ -108,6 +109,7 @@ FIELDS = {
     "accumulators": "accumulators",
     "sram": "sram_bytes",
     "dram_bandwidth": "dram_bytes_per_s",
+    "tiles_ahead": "tiles_ahead",
     "clock": "clock_hz",
     "unit": "unit",
 }

@@ -20,6 +20,7 @@ VALIDATED = {
 HABITS: dict[str, dict[str, Any]] = {
     "tpu-v1": {
         "edges": "full",  # weights lie in DRAM as whole tiles of 64 KiB
+        "tiles_ahead": 4,  # of its weight FIFO
         "resident": ("a", "c"),  # DRAM holds weights alone: activations live in the Unified Buffer
     },
 }
