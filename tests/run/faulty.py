@@ -2,7 +2,10 @@
 
 import ctypes
 import os
+import signal
+import subprocess
 import sys
+import time
 
 import numpy as np
 
@@ -61,3 +64,67 @@ def raises(a, b, d):
 
 def leaves(a, b, d):
     os._exit(3)
+
+
+class MuteError(Exception):
+    def __str__(self):
+        raise ValueError("no words")
+
+
+def mute(a, b, d):
+    raise MuteError
+
+
+def crooked(a, b, d):
+    raise RuntimeError("a file \udcff of another locale")
+
+
+def interrupts(a, b, d):
+    raise KeyboardInterrupt
+
+
+def forks(a, b, d):
+    os.fork()
+    np.matmul(a, b, out=d)
+
+
+def orphans(a, b, d):
+    """Ends while what it started still holds all that it had open."""
+    if os.fork() == 0:
+        time.sleep(600)
+    os._exit(5)
+
+
+def leaves_children(a, b, d):
+    if not hasattr(leaves_children, "child"):
+        leaves_children.child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        with open(os.environ["GEMMLAB_TEST_PIDS"], "w") as file:
+            file.write(str(leaves_children.child.pid))
+    np.matmul(a, b, out=d)
+
+
+def closes(a, b, d):
+    os.closerange(0, 64)
+    time.sleep(600)
+
+
+def kills_its_group(a, b, d):
+    os.kill(0, signal.SIGKILL)
+
+
+def scribbles(a, b, d):
+    for place in range(3, 16):
+        try:
+            os.write(place, b"\xff" * 64)
+        except OSError:
+            continue
+    np.matmul(a, b, out=d)
+
+
+def spends(a, b, d):
+    a[...] = 0
+    np.matmul(a, b, out=d)
+
+
+def returns(a, b, d):
+    return a @ b

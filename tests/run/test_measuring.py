@@ -4,6 +4,7 @@ import os
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from gemmlab.problem import Gemm
@@ -14,6 +15,7 @@ from gemmlab.run.measuring import measure
 from gemmlab.run.process import Pool
 from gemmlab.run.registry import contenders
 from gemmlab.run.timing import Limits, Protocol
+from run.test_process import gone
 
 HERE = Path(__file__).parent
 QUICK = Protocol(rounds=3, sample_s=0.001, warm_s=0.001, limit_s=2.0, cache_bytes=1 << 16)
@@ -55,6 +57,16 @@ def test_a_right_one_is_timed_and_checked_beside_every_faulty_one():
         ("memory", "out of memory", "MemoryError: no room for panels"),
         ("raises", "crashed", "RuntimeError: boom"),
         ("leaves", "crashed", "exit status 3"),
+        ("mute", "crashed", "MuteError"),
+        ("crooked", "crashed", r"RuntimeError: a file \udcff of another locale"),
+        ("interrupts", "crashed", "KeyboardInterrupt"),
+        ("forks", "crashed", "it forks, and its child comes back as well"),
+        ("orphans", "crashed", "exit status 5"),
+        ("closes", "crashed", "it closed its files"),
+        ("kills_its_group", "crashed", "SIGKILL"),
+        ("scribbles", "crashed", "its answer cannot be read"),
+        ("spends", "wrong", "of 323 elements"),
+        ("returns", "wrong", "323 never written"),
         ("absent", "refused", "`faulty.py` has no function `absent`; FILE.py:FUNC"),
     ],
 )
@@ -64,7 +76,26 @@ def test_each_fault_has_its_name(name, kind, said):
     assert kind in FAULTS
     assert said in outcome.fault.detail
     assert "Traceback" not in outcome.fault.detail
+    assert outcome.fault.detail.encode()
     assert outcome.timing is None
+
+
+def test_what_a_kernel_started_ends_with_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("GEMMLAB_TEST_PIDS", str(tmp_path / "pids"))
+    (outcome,) = measure(PROBLEM, own("leaves_children"), QUICK)
+    assert outcome.fault is None
+    assert gone([int((tmp_path / "pids").read_text())])
+
+
+def test_more_rounds_than_the_budget_has_room_for_cost_nothing():
+    (outcome,) = measure(PROBLEM, own("right"), msgspec.structs.replace(QUICK, rounds=10**12, budget_s=0.01))
+    assert outcome.timing.repetitions * len(outcome.timing.samples) >= 3
+    assert len(outcome.timing.samples) <= 10
+
+
+def test_a_limit_longer_than_any_wait_of_the_system():
+    (outcome,) = measure(PROBLEM, own("right"), msgspec.structs.replace(QUICK, limit_s=1e12))
+    assert outcome.fault is None
 
 
 def test_what_a_kernel_prints_breaks_nothing(capfd):

@@ -1,5 +1,7 @@
 """Which contenders there are, and what is said of names that are none."""
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -82,3 +84,24 @@ def test_a_file_of_ones_own_goes_to_the_backend_that_takes_its_language(tmp_path
     assert kernel.backend == "cpu"
     with pytest.raises(GemmlabError, match=r"\.wgsl files do not run on cpu"):
         registry.contenders([f"{tmp_path}/mine.wgsl:main"], ["cpu"])
+
+
+def test_kernels_of_one_name_are_told_apart_by_their_files(tmp_path):
+    for name in ("one.py", "two.py", "other/one.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    one, two, other = (f"{tmp_path}/{name}:numpy" for name in ("one.py", "two.py", "other/one.py"))
+    assert [each.name for each in registry.contenders([one, two], ["cpu"])] == ["one.py:numpy", "two.py:numpy"]
+    assert [each.name for each in registry.contenders([one, "numpy"], ["cpu"])] == ["one.py:numpy", "numpy"]
+    assert [each.name for each in registry.contenders([one, one], ["cpu"])] == ["numpy"]
+    with pytest.raises(GemmlabError, match=r"two kernels are called one\.py:numpy"):
+        registry.contenders([one, other], ["cpu"])
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="names there are bytes")
+def test_a_file_whose_name_could_not_be_kept_is_refused(tmp_path):
+    path = os.fsencode(tmp_path) + b"/\xff.py"
+    with open(path, "w"):
+        pass
+    with pytest.raises(GemmlabError, match=r"is no UTF-8\n\nhint: rename the file"):
+        registry.contenders([f"{os.fsdecode(path)}:f"], ["cpu"])

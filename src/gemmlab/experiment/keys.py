@@ -12,12 +12,10 @@ import msgspec
 
 from gemmlab.problem import Gemm
 from gemmlab.record import ProblemSection
-from gemmlab.run.contender import Contender
+from gemmlab.run.contender import Contender, kernel_name
 
-OWN_FILE = re.compile(
-    r"((?:\b[A-Za-z]:)?[^:]+\.(?:py|wgsl)):\w+"
-)  #: the file in the source of a contender that is a kernel of one's own
-OWN = re.compile(r"([^:/\\]+\.(?:py|wgsl):\w+.*)$")  #: the same without its folder, and the function
+#: the file in the source of a contender that is a kernel of one's own; a folder's name may have colons
+OWN_FILE = re.compile(r"(?:[\w.]+:\w+:)?(.+\.(?:py|wgsl)):\w+")
 
 
 class Key(msgspec.Struct, frozen=True, order=True):
@@ -46,12 +44,6 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
         return Key(problem_key(self.problem), self.chip, who.backend, kernel_name(who), self.threads)
 
 
-def kernel_name(contender: Contender) -> str:
-    """Its name within the backend; of a kernel of one's own its file's too, since two may name a function alike."""
-    own = OWN.search(contender.source)
-    return own[1] if own else contender.name
-
-
 def plan_of(items: Iterable[Item], said: str = "") -> str:
     """What a sweep was asked to do, as a digest: the same plan goes on with what an interrupted one has left.
 
@@ -62,7 +54,7 @@ def plan_of(items: Iterable[Item], said: str = "") -> str:
     for item in items:
         who = item.contender
         digest.update(repr(item.key).encode() + msgspec.json.encode(who))
-        if own := OWN_FILE.search(who.source):
+        if own := OWN_FILE.match(who.source):
             files.setdefault(own[1], Path(own[1]).read_bytes() if Path(own[1]).is_file() else b"")
     for name, content in sorted(files.items()):
         digest.update(name.encode() + b"\0" + sha256(content).digest())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
 
 BACKENDS = ("cpu", "cuda", "triton", "torch", "webgpu")
+OWN = re.compile(r"([^:/\\]+\.(?:py|wgsl):\w+.*)$")  #: file and function in the source of a kernel of one's own
 
 
 class Contender(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,4 +23,11 @@ class Contender(msgspec.Struct, frozen=True, kw_only=True):
     vendor: bool = False  #: a library that others are measured against
     counted_by: str = ""  #: the catalogue's kernel whose count and prediction belong to it; empty: none
     settings: dict[str, Any] = msgspec.field(default_factory=dict)  #: of that kernel
+    loops: str = ""  #: the rung of the CPU's ladder whose own loops are counted and predicted; empty: none
     threads: int = 0  #: of the CPU; 0: as many as the process may use
+
+
+def kernel_name(contender: Contender) -> str:
+    """Its name within the backend; of a kernel of one's own its file's too, since two may name a function alike."""
+    own = OWN.search(contender.source)
+    return own[1] if own else contender.name

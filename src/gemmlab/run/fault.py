@@ -38,8 +38,12 @@ class FaultError(Exception):
 def fault_of(error: BaseException) -> Fault:
     """The fault that an exception of a contender is."""
     if isinstance(error, GemmlabError):
-        return Fault(REFUSED, str(error).replace("\n\nhint: ", "; "))
-    text = one_line(f"{type(error).__name__}: {error}".removesuffix(": "))
+        return Fault(REFUSED, encodable(str(error).replace("\n\nhint: ", "; ")))
+    name = type(error).__name__
+    try:
+        text = one_line(f"{name}: {error}".removesuffix(": "))
+    except Exception:  # an exception of a kernel's own that cannot say what it is
+        text = name
     if isinstance(error, MemoryError) or any(word in text.lower() for word in MEMORY_WORDS):
         return Fault(OUT_OF_MEMORY, text)
     return Fault(CRASHED, text)
@@ -60,7 +64,12 @@ def fault_of_exit(status: int, last_words: str = "") -> Fault:
     return Fault(CRASHED, f"{how}: {words}" if words else how)
 
 
+def encodable(text: str) -> str:
+    """The text as UTF-8 has it: a surrogate, as in names of files that are no UTF-8, is escaped."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def one_line(text: str) -> str:
     """The text in a line of bounded length."""
-    line = " ".join(text.split())
+    line = encodable(" ".join(text.split()))
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}..."

@@ -102,8 +102,9 @@ def measure(
         for attempt in attempts:
             told(f"warming up {attempt.contender.name}")
             attempt.tried(attempt.prepare, given, len(contenders))
-        for index in range(protocol.rounds):
-            told(f"round {index + 1} of {protocol.rounds}")
+        rounds = max((attempt.rounds for attempt in attempts if not attempt.fault), default=0)
+        for index in range(rounds):
+            told(f"round {index + 1} of {rounds}")
             for attempt in attempts:
                 attempt.tried(attempt.round, index)
         for attempt in attempts:

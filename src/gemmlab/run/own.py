@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from gemmlab.record import GemmlabError
-from gemmlab.run.worker import attribute, module_of
+from gemmlab.run.imported import attribute, module_of
 
 ARGUMENTS = 3  # two operands and the result
 

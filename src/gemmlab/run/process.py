@@ -9,10 +9,11 @@ import subprocess
 import sys
 import tempfile
 import threading
+from contextlib import suppress
 from typing import Any
 
 from gemmlab.run.contender import Contender
-from gemmlab.run.fault import CRASHED, NEVER_ENDED, FaultError, fault_of_exit
+from gemmlab.run.fault import CRASHED, NEVER_ENDED, Fault, FaultError, fault_of_exit
 from gemmlab.run.worker import read_message, write_message
 
 #: each library reads its own, once, when it is first loaded
@@ -26,6 +27,7 @@ THREAD_VARIABLES = (
     "LP_NUM_THREADS",
 )
 GRACE_S = 2.0  # for a process that closed its answers to end
+LOOK_S = 1.0  # between two looks whether a process that does not answer is still there
 STOPS = sys.platform.startswith("linux")  # elsewhere a stopped process would outlive a killed parent
 
 
@@ -34,7 +36,7 @@ class Process:
 
     def __init__(self, contender: Contender, *, threads: int, limit_s: float, device: int | None = None) -> None:
         self.contender, self.limit_s = contender, limit_s
-        self.stopped = False
+        self.stopped = self.ended = False
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
         self.child = subprocess.Popen(
             [sys.executable, "-m", "gemmlab.run.worker", str(os.getpid())],
@@ -42,6 +44,7 @@ class Process:
             stdout=subprocess.PIPE,
             stderr=self.errors,
             env=environment_of(threads, device),
+            process_group=0,  # what it starts is stopped and ended with it, and what it does to its group is not ours
         )
         self.answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
         threading.Thread(target=self.listen, daemon=True).start()
@@ -73,14 +76,9 @@ class Process:
 
     def receive(self, limit_s: float | None = None) -> Any:
         """The answer to the command that was begun."""
-        limit = self.limit_s if limit_s is None else limit_s
-        try:
-            answer = self.answers.get(timeout=limit)
-        except queue.Empty:
-            self.end()
-            raise FaultError(NEVER_ENDED, f"not done within {limit:g} s") from None
+        answer = self.awaited(self.limit_s if limit_s is None else limit_s)
         if answer is None:
-            fault = fault_of_exit(self.wait(), self.last_words())
+            fault = self.lost()
             self.end()
             raise FaultError(fault.kind, fault.detail)
         kind, *values = answer
@@ -89,25 +87,46 @@ class Process:
         self.end()
         raise FaultError(*values)
 
+    def awaited(self, limit_s: float) -> Any:
+        """The next answer; None from a process that ended, though what it started may still hold its answers open."""
+        left = limit_s
+        while left > 0:  # so counted, time in which this process itself was stopped is none
+            look = min(left, LOOK_S)
+            try:
+                return self.answers.get(timeout=look)
+            except queue.Empty:
+                left -= look
+            if self.child.poll() is not None:
+                try:
+                    return self.answers.get(timeout=LOOK_S)
+                except queue.Empty:
+                    return None
+        self.end()
+        raise FaultError(NEVER_ENDED, f"not done within {limit_s:g} s")
+
     def pause(self) -> None:
         """Stop all its threads: a pool that spins after its work would slow whoever is timed next."""
         if STOPS and not self.stopped and self.child.poll() is None:
-            os.kill(self.child.pid, signal.SIGSTOP)
+            self.signal(signal.SIGSTOP)
             self.stopped = True
 
     def go_on(self) -> None:
         """Undo `pause`."""
         if self.stopped:
-            os.kill(self.child.pid, signal.SIGCONT)
+            self.signal(signal.SIGCONT)
             self.stopped = False
 
-    def wait(self) -> int:
-        """The exit status of a process that closed its answers."""
+    def signal(self, number: int) -> None:
+        """Send a signal to it and to all that it started in its group."""
+        with suppress(ProcessLookupError, PermissionError):  # nobody is left; macOS says so of zombies too
+            os.killpg(self.child.pid, number)
+
+    def lost(self) -> Fault:
+        """How a process that answers no more has ended."""
         try:
-            return self.child.wait(GRACE_S)
+            return fault_of_exit(self.child.wait(GRACE_S), self.last_words())
         except subprocess.TimeoutExpired:
-            self.child.kill()
-            return self.child.wait()
+            return Fault(CRASHED, "it closed its files, and its answers with them")
 
     def last_words(self) -> str:
         """The last line on its standard error."""
@@ -117,8 +136,13 @@ class Process:
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
     def end(self) -> None:
-        """Kill it, whatever it does."""
-        if self.child.poll() is None:
+        """Kill it and what it started, whatever they do."""
+        if self.ended:
+            return
+        self.ended = True
+        if hasattr(os, "killpg"):
+            self.signal(signal.SIGKILL)
+        else:
             self.child.kill()
         self.child.wait()
         try:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import import_module
 
 from gemmlab.record import GemmlabError, unknown_name
-from gemmlab.run.contender import BACKENDS, Contender
+from gemmlab.run.contender import BACKENDS, Contender, kernel_name
+from gemmlab.run.fault import encodable
 
 OWN = {".py": "FILE.py:FUNC", ".wgsl": "FILE.wgsl:ENTRY"}  #: what names a kernel of one's own, by its file's ending
 HERE = os.path.join(os.path.dirname(__file__), "backends")
@@ -37,7 +39,7 @@ def contenders(names: Sequence[str], chosen: Iterable[str], formats: tuple[str, 
     """
     known = [each for backend in chosen for each in contenders_of(backend)]
     if names:
-        return list({(c.backend, c.name): c for name in names for c in named(name, known, tuple(chosen))}.values())
+        return told_apart([each for name in names for each in named(name, known, tuple(chosen))])
     found = [each for each in known if formats is None or set(formats) <= set(each.formats)]
     if not found:
         takes = sorted({name for each in known for name in each.formats})
@@ -46,6 +48,20 @@ def contenders(names: Sequence[str], chosen: Iterable[str], formats: tuple[str, 
             f"--format {', '.join(takes)}",
         )
     return found
+
+
+def told_apart(found: Iterable[Contender]) -> list[Contender]:
+    """Each once; kernels of one's own that are called as another are named with their file; raises GemmlabError."""
+    from msgspec.structs import replace
+
+    once = list({(each.backend, each.name, each.source): each for each in found}.values())
+    for name in (lambda each: each.name, kernel_name):
+        times = Counter((each.backend, name(each)) for each in once)
+        twice = [each for each in once if times[each.backend, name(each)] > 1]
+        once = [replace(each, name=kernel_name(each)) if each in twice else each for each in once]
+    if twice:
+        raise GemmlabError(f"two kernels are called {twice[0].name}", "give one of the files another name")
+    return once
 
 
 def named(word: str, known: Sequence[Contender], chosen: Sequence[str]) -> list[Contender]:
@@ -68,11 +84,13 @@ def own(word: str, chosen: Sequence[str]) -> Contender:
         raise GemmlabError(f"kernel `{word}` names no function", " or ".join(OWN.values()))
     if not os.path.isfile(file):
         raise GemmlabError(f"no file `{file}`", OWN[ending])
+    if (path := os.path.abspath(file)) != encodable(path):  # it could not be kept with what came of it
+        raise GemmlabError(f"the name `{path}` is no UTF-8", "rename the file, or its folder")
     templates = {backend: own_template(backend) for backend in backends()}
     taking = [backend for backend, made in templates.items() if made and made.source.endswith(OWN[ending])]
     for backend in chosen:
         if backend in taking and (made := templates[backend]):
-            return own_of(made, OWN[ending], f"{os.path.abspath(file)}:{function}")
+            return own_of(made, OWN[ending], f"{path}:{function}")
     raise GemmlabError(f"{ending} files do not run on {', '.join(chosen)}", f"--backend {', '.join(taking)}")
 
 

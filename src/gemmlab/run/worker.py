@@ -7,8 +7,6 @@ prints goes to standard error, so that it cannot break an answer.
 from __future__ import annotations
 
 import gc
-import importlib
-import importlib.util
 import os
 import pickle
 import signal
@@ -16,11 +14,9 @@ import struct
 import sys
 from typing import IO, TYPE_CHECKING, Any
 
-from gemmlab.record import GemmlabError
+from gemmlab.run.imported import attribute, module_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from gemmlab.problem import Gemm
     from gemmlab.run.program import Program
 
@@ -58,6 +54,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends its workers itself
     leave_with(int(sys.argv[1]))
     leave_no_core()
+    leave_first()
     serve(commands, replies)
 
 
@@ -81,11 +78,20 @@ def leave_no_core() -> None:
         return
 
 
+def leave_first() -> None:
+    """Where memory is short, Linux shall end the contender that takes it, not who keeps what is known."""
+    try:
+        with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+            file.write("1000")
+    except OSError:
+        return
+
+
 def serve(commands: IO[bytes], replies: IO[bytes]) -> None:
     """Answer each command with ("ok", value) or ("fault", kind, detail)."""
-    from gemmlab.run.fault import fault_of
+    from gemmlab.run.fault import CRASHED, fault_of
 
-    served = Served()
+    served, own = Served(), os.getpid()
     while True:
         try:
             name, *arguments = read_message(commands)
@@ -93,9 +99,12 @@ def serve(commands: IO[bytes], replies: IO[bytes]) -> None:
             return
         try:
             answer: tuple[Any, ...] = ("ok", getattr(served, name)(*arguments))
-        except (Exception, SystemExit) as error:
+        except BaseException as error:  # a kernel may raise anything
             fault = fault_of(error)
             answer = ("fault", fault.kind, fault.detail)
+        if os.getpid() != own:  # two would answer from here on
+            write_message(replies, ("fault", CRASHED, "it forks, and its child comes back as well"))
+            os._exit(1)
         write_message(replies, answer)
 
 
@@ -168,29 +177,6 @@ def split_drive(source: str) -> tuple[str, str, str]:
     drive = source[:2] if source[1:2] == ":" and source[2:3] in ("\\", "/") else ""
     where, colon, rest = source[len(drive) :].partition(":")
     return drive + where, colon, rest
-
-
-def module_of(where: str) -> Any:
-    """The module of that name, or of that file; raises GemmlabError."""
-    if not where.endswith(".py"):
-        return importlib.import_module(where)
-    if not os.path.isfile(where):
-        raise GemmlabError(f"no file `{where}`", "FILE.py:FUNC")
-    spec = importlib.util.spec_from_file_location(os.path.basename(where)[:-3], where)
-    if spec is None or spec.loader is None:
-        raise GemmlabError(f"`{where}` cannot be imported", "a file of Python")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def attribute(module: Any, name: str, where: str) -> Callable[..., Any]:
-    """What the module calls so; raises GemmlabError."""
-    if not callable(found := getattr(module, name, None)):
-        raise GemmlabError(f"`{os.path.basename(where)}` has no function `{name}`", "FILE.py:FUNC")
-    result: Callable[..., Any] = found
-    return result
 
 
 if __name__ == "__main__":
