@@ -236,3 +236,13 @@ def test_the_figures_of_another_program_stand_beside(run):
     assert record.systolic.compat.cycles == 9  # one less than it takes
     one = run("systolic", 1, 1, 1, "--array", "1x1", "--dataflow", "os", "--compat", "scalesim")
     assert "divides by zero" in one.out
+
+
+def test_a_batch_is_done_one_after_another(run, tmp_path):
+    (one,), (three,) = (
+        run("systolic", 20, 30, 40, "--array", "8x8", "--batch", batch, "--json", "--plot", "p.svg").records
+        for batch in (1, 3)
+    )
+    assert three.systolic.cycles == 3 * one.systolic.cycles
+    assert three.systolic.useful_macs == 3 * one.systolic.useful_macs
+    assert "first batch entry" in (tmp_path / "p.svg").read_text()

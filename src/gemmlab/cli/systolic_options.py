@@ -64,6 +64,7 @@ PROBLEM = Section(
         Flag("a_format", "Format of A alone.", "NAME"),
         Flag("b_format", "Format of B; default A's.", "NAME"),
         Flag("d_format", "Format of the result; default int32 for integers.", "NAME"),
+        Flag("batch", "Multiplications of these sides, one after another; default 1.", "N", number),
         Flag(
             "unit", "How a PE multiplies and adds: a unit of `gemmlab numerics units`; default by the format.", "NAME"
         ),

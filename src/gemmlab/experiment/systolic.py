@@ -133,4 +133,13 @@ def remarks(asked: Simulated, section: SystolicSection) -> Iterator[str]:
         if shared_level is not None and held > shared_level.capacity_bytes:
             yield "A and D together are larger than the Unified Buffer: the host has to cut the batch"
     if section.dram.bytes > section.compulsory_bytes:
-        yield "SRAM is too small to keep every operand: some come out of DRAM again"
+        yield fetched_again(asked, section)
+
+
+def fetched_again(asked: Simulated, section: SystolicSection) -> str:
+    """Why DRAM moves more than each matrix once."""
+    if asked.units > 1:
+        return "operands that several units need come out of DRAM once for each of them"
+    if closed_form(asked.problem, asked.array.replace(sram_bytes=None)).dram.bytes > section.compulsory_bytes:
+        return "tiles at the edge come out of DRAM whole"
+    return "SRAM is too small to keep every operand: some come out of DRAM again"

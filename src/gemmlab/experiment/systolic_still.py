@@ -28,7 +28,7 @@ class InFlight(NamedTuple):
 class Still(NamedTuple):
     """An array in one cycle, and over all of them."""
 
-    problem: Gemm  #: the share of the array that takes longest
+    problem: Gemm  #: the share of the array that takes longest, its first batch entry
     array: Array
     passes: int  #: cycles that each word takes
     cycle: int  #: counted from 0
@@ -40,9 +40,11 @@ class Still(NamedTuple):
 def still_of(asked: Simulated, cycle: int | None = None) -> Still:
     """The array in a cycle; without one in that in which the first wave is halfway through its rows and columns.
 
-    Raises GemmlabError for a cycle past the last, and more tiles than a picture can show.
+    Of a batch its first entry, which the others repeat. Raises GemmlabError for a cycle past the last, and more tiles
+    than a picture can show.
     """
-    problem, array = slowest(asked.problem, asked.array, asked.units, tile_engine), asked.array
+    whole, array = slowest(asked.problem, asked.array, asked.units, tile_engine), asked.array
+    problem = whole.replace(batch=1)
     section = tile_engine(problem, array)
     if section.tiles > MOST_TILES:
         raise GemmlabError(

@@ -57,14 +57,15 @@ def panels(record: Record, still: Still, width: float) -> dict[str, Drawing]:
         return {}
     return {
         "array": array_panel(still, width),
-        "time": use_over_time(section, still, width),
+        "time": use_over_time(section, still, width, record.problem.batch if record.problem else 1),
         "split": split(section, width),
     }
 
 
-def use_over_time(section: SystolicSection, still: Still, width: float) -> Drawing:
+def use_over_time(section: SystolicSection, still: Still, width: float, batch: int = 1) -> Drawing:
     """The share of PEs that multiply, over all cycles, and the cycle of the picture of the array."""
     one = " of the array that takes longest" if section.units > 1 else ""
+    one += ", first batch entry," if batch > 1 else ""
     mean = sum(moment.busy * (moment.end - moment.start) for moment in still.moments) / still.cycles
     said = f"{told.tenths(mean)} of all PEs{one} are at work in the mean of {still.cycles:,} cycles"
     drawing = Drawing(width, 222, "PEs at work over time", said)
