@@ -149,3 +149,24 @@ def test_backends_of_one_chip_are_timed_in_turn_and_others_apart(monkeypatch):
     records = run_together(PROBLEM, given, options(chip=None))
     assert together == [["cuda", "webgpu"], ["cpu"]]
     assert [record.measurement.backend for record in records] == ["cuda", "cpu", "webgpu"]
+
+
+@pytest.mark.parametrize("name", ["naive", "ikj", "blocks", "packed"])
+def test_the_rungs_of_a_cpu_are_counted_by_their_own_loops_and_predicted(name):
+    from gemmlab.count.cpu import count_cpu
+
+    (who,) = contenders([name], ["cpu"])
+    record = run_one(PROBLEM, who, options())
+    assert record.verdict.ok
+    assert record.count == count_cpu(PROBLEM, name, 1)
+    assert record.count.arrays
+    assert record.prediction.time_s > 0
+    assert record.prediction.bound in ("compute", "latency", "calls", "l1", "l2", "l3", "dram")
+    assert record.kernel is None
+    assert Record.from_json(record.to_json()) == record
+
+
+def test_a_rung_that_refuses_is_not_counted():
+    (who,) = contenders(["amx"], ["cpu"])
+    record = run_one(PROBLEM, who, options())
+    assert (record.measurement.fault, record.count, record.prediction) == ("refused", None, None)

@@ -152,6 +152,8 @@ def test_a_software_adapters_time_has_no_place_beside_a_chips():
     assert [row(text, name)[0] for name in ("tiled", "naive", "numpy")] == ["-", "2", "1"]
     assert "fastest: numpy" in text
     assert "naive has 0.50 of numpy's speed" in text
+    fast = run_table([ran("ikj", 1e-4), ran("numpy", 2.2e-3, vendor=True)], width=80)
+    assert "ikj has 22.0 times numpy's speed, measured" in fast
     alone = run_table([software, ran("naive", 4e-3, software=True)], width=80)
     assert [row(alone, name)[0] for name in ("tiled", "naive")] == ["1", "2"]
     assert "by a software adapter" in run_svg([software])

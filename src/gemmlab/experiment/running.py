@@ -19,7 +19,7 @@ from gemmlab.record import GemmlabError, Measurement, Record
 from gemmlab.run.backends.webgpu.chip import SOFTWARE
 from gemmlab.run.contender import Contender
 from gemmlab.run.environment import Gauge, number_of
-from gemmlab.run.fault import fault_of
+from gemmlab.run.fault import REFUSED, fault_of
 from gemmlab.run.measuring import Outcome, measure
 from gemmlab.run.process import Pool, shown
 from gemmlab.run.timing import Limits, Protocol
@@ -202,7 +202,10 @@ def record_of(problem: Gemm, chip: Chip, outcome: Outcome, threads: int, device:
     """The Record of what came of one contender; `device` is the number of an NVIDIA GPU."""
     who, timing, fault = outcome.contender, outcome.timing, outcome.fault
     used = with_cores(chip, threads) if chip.kind == "cpu" else chip
-    counted, why = explained(problem, used, who)
+    if who.loops:
+        counted, why = walked(problem, chip, used, outcome, threads)
+    else:
+        counted, why = explained(problem, used, who)
     said = [text for text in (why, busy(outcome.environment) if chip.kind == "cpu" and timing else "") if text]
     if chip.name == SOFTWARE:
         said.append("a software adapter: counts are those of any GPU, times are this CPU's and rank with no chip's")
@@ -258,6 +261,25 @@ def explained(problem: Gemm, chip: Chip, who: Contender) -> tuple[Record, str]:
         return explain(problem, chip, on_chip(kernel, problem, chip), advice=False), ""
     except GemmlabError as error:
         return bare, f"not counted: {error.text}"
+
+
+def walked(problem: Gemm, chip: Chip, used: Chip, outcome: Outcome, threads: int) -> tuple[Record, str]:
+    """The same of a rung of the CPU's ladder, whose own loops are counted; of the `chip`, `used` is what works."""
+    from gemmlab.chips.machine import usable_threads
+    from gemmlab.count.cpu import count_cpu
+    from gemmlab.model.cpu import predict_cpu
+
+    bare = Record(problem=problem.section(), chip=chips.section(used))
+    if outcome.fault and outcome.fault.kind == REFUSED:  # the problem is none of the rung's, or the CPU lacks its unit
+        return bare, ""
+    rung, working = outcome.contender.loops, min(threads, usable_threads())
+    try:
+        counted = count_cpu(problem, rung, working)
+        library = outcome.environment.get("blas_kernels", "")
+        prediction = predict_cpu(problem, chip, rung, counted, threads=working, library=library)
+    except GemmlabError as error:
+        return bare, f"not counted: {error.text}"
+    return msgspec.structs.replace(bare, count=counted, prediction=prediction), ""
 
 
 def failed(problem: Gemm, contender: Contender, error: BaseException) -> Record:

@@ -116,7 +116,7 @@ class Count(Section, frozen=True, kw_only=True):
 class LevelPrediction(Section, frozen=True, kw_only=True):
     """What one level of memory carries and how long that takes by itself."""
 
-    name: str  #: dram, l2, shared or register
+    name: str  #: dram, l2, shared or register; of a CPU's rung its caches: dram, l3, l2 or l1
     bytes: float  #: carried by this level
     time_s: float  #: at its bandwidth, nothing else in the way
     intensity_flop_per_byte: float  #: flop over bytes

@@ -63,6 +63,7 @@ SOURCES = {
     "count.store_requests": "warps' store requests with at least one lane in range",
     "count.workspace_bytes": "partial results where k is split, one way",
     "count.programs": "thread blocks launched",
+    "count.arrays": "closed form over the rung's own loops, cut as its tiling says; packing and packed panels included",
     "prediction": "the model of the chip, its kernel and its caches",
     "prediction.time_s": "the sum of prediction.terms",
     "prediction.compute_time_s": "count.flop over the data sheet's dense peak",

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from gemmlab.record import Measurement, Record
 from gemmlab.report import story
 from gemmlab.report.canvas import Canvas, cells, shorten
-from gemmlab.report.words import amount, clean, percent, plain
+from gemmlab.report.words import amount, bound_phrase, clean, percent, plain
 from gemmlab.run.timing import Spread, ranks, told_apart
 
 COLUMNS = ("kernel", "loads", "predicted", "measured", "spread", "of limit", "result")
@@ -41,7 +41,13 @@ def run_table(
     if told := ideas(records):
         lines += ["", *(line for text in told for line in canvas.wrap(text, 4, "dim", 2))]
     legend = [LEGEND] * any(not row.fault for row in rows)
-    said = [*conclusions(records), *legend, *([TIES] if any("=" in row.place for row in rows) else []), *notes(records)]
+    said = [
+        *conclusions(records),
+        *bounds(records),
+        *legend,
+        *([TIES] if any("=" in row.place for row in rows) else []),
+        *notes(records),
+    ]
     return "\n".join([*lines, "", *(line for text in said for line in canvas.wrap(text, hang=2))])
 
 
@@ -154,11 +160,22 @@ def conclusions(records: Sequence[Record]) -> list[str]:
     if vendors and own:
         library = min(vendors, key=lambda m: m.time_s or 0.0)
         best = min(own, key=lambda m: m.time_s or 0.0)
-        ratio = plain((library.time_s or 0.0) / (best.time_s or 1.0), 2)
+        ratio = (library.time_s or 0.0) / (best.time_s or 1.0)
         apart = told_apart(spread_of(best), spread_of(library))
         doubt = "" if apart else ", which this run does not tell apart"
-        said.append(f"{clean(best.kernel)} has {ratio} of {clean(library.kernel)}'s speed, measured{doubt}")
+        share = f"{plain(ratio, 2)} of" if ratio < 1 else f"{plain(ratio, 3)} times"
+        said.append(f"{clean(best.kernel)} has {share} {clean(library.kernel)}'s speed, measured{doubt}")
     return said
+
+
+def bounds(records: Sequence[Record]) -> list[str]:
+    """What each kernel is predicted to wait for, the kernels of one bound together."""
+    found: dict[str, list[str]] = {}
+    for record in records:
+        if record.measurement and record.prediction:
+            found.setdefault(bound_phrase(record.prediction.bound), []).append(clean(record.measurement.kernel))
+    told = "; ".join(f"{bound[:1].lower()}{bound[1:]}: {', '.join(names)}" for bound, names in found.items())
+    return [f"predicted {told}"] if told else []
 
 
 def notes(records: Sequence[Record]) -> list[str]:

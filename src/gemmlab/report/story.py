@@ -151,8 +151,12 @@ def share_of_limit(record: Record) -> float | None:
 
 
 def bandwidth(record: Record, level: str) -> float | None:
-    """Bytes/s of a level, from the chip; where the chip lacks it, from the level's knee."""
-    for figures in record.chip.levels if record.chip else ():
+    """Bytes/s of a level, from the chip; where the chip lacks it, from the level's knee.
+
+    A chip file names a CPU's levels by role; those of a rung's own prediction are its caches.
+    """
+    own = level != "dram" and walked(record)
+    for figures in record.chip.levels if record.chip and not own else ():
         if figures.name == level and figures.bandwidth_bytes_per_s > 0:
             return figures.bandwidth_bytes_per_s
     top = peak(record)
@@ -160,6 +164,11 @@ def bandwidth(record: Record, level: str) -> float | None:
         if row.name == level and row.knee_flop_per_byte > 0 and top:
             return top / row.knee_flop_per_byte
     return None
+
+
+def walked(record: Record) -> bool:
+    """Whether it is of a rung of the CPU's ladder: its own loops are counted, array by array."""
+    return record.count is not None and bool(record.count.arrays)
 
 
 def published(record: Record) -> str:
@@ -192,6 +201,14 @@ def moves(record: Record) -> list[Fact]:
         if count.padded_flop > count.flop:
             waste = percent(1 - count.flop / count.padded_flop)
             facts.append(Fact("tile padding", f"{waste} of {amount(count.padded_flop, 'FLOP')}", "counted"))
+        facts += [
+            Fact(
+                f"{clean(x.name)}: loads, stores",
+                f"{amount(x.load_bytes, 'B')}, {amount(x.store_bytes, 'B')}",
+                "counted",
+            )
+            for x in count.arrays
+        ]
     if p := record.prediction:
         band = f" ({amount(p.dram_bytes_low, 'B')} to {amount(p.dram_bytes_high, 'B')})"
         facts.append(Fact("DRAM traffic", amount(p.dram_bytes, "B") + band, "predicted"))
@@ -218,6 +235,8 @@ def launch(record: Record) -> list[Fact]:
     p, count = record.prediction, record.count
     if p is None:
         return []
+    if count and count.arrays:
+        return [Fact("rectangles of C, a thread each", f"{count.programs}", "counted")]
     facts = [Fact("programs", f"{count.programs}", "counted")] if count else []
     limit = f", limited by {clean(p.occupancy_limit)}" if p.occupancy_limit else ""
     return [
@@ -290,7 +309,11 @@ def bound_remarks(record: Record) -> list[str]:
     if p is None:
         return []
     told = told_bounds(p)
-    level = "L2" if any(x.name == "l2" for x in (record.chip.levels if record.chip else ())) else "shared memory"
+    level = (
+        "L2"
+        if walked(record) or any(x.name == "l2" for x in (record.chip.levels if record.chip else ()))
+        else "shared memory"
+    )
     meanings = [f"tight: 2mnk/sqrt(S) - 2S elements where {level} holds S of them"] * ("tight" in told)
     meanings += ["three tiles move 2mnk/sqrt(S/3), a schedule and no bound"] * (SCHEDULE in told)
     said = ["; ".join(meanings)] * bool(meanings) + [ASSUMPTION]

@@ -13,7 +13,7 @@ CONTENDERS = (
         source=f"{LADDER}:naive",
         idea="three loops, one dot product after another",
         formats=FLOATS,
-        counted_by="naive",
+        loops="naive",
         threads=1,
     ),
     Contender(
@@ -22,6 +22,7 @@ CONTENDERS = (
         source=f"{LADDER}:ikj",
         idea="k before j: the innermost loop runs along rows, and the compiler makes vectors of it",
         formats=FLOATS,
+        loops="ikj",
         threads=1,
     ),
     Contender(
@@ -30,6 +31,7 @@ CONTENDERS = (
         source=f"{LADDER}:blocks",
         idea="tiles that stay in the cache, each product left to NumPy",
         formats=FLOATS,
+        loops="blocks",
     ),
     Contender(
         name="packed",
@@ -37,6 +39,7 @@ CONTENDERS = (
         source=f"{LADDER}:packed",
         idea="panels packed for each cache, around a tile of C that stays in registers",
         formats=FLOATS,
+        loops="packed",
     ),
     Contender(
         name="amx",
@@ -44,6 +47,7 @@ CONTENDERS = (
         source=f"{LADDER}:amx",
         idea="the CPU's matrix unit: four tiles of sums, each tile of A and B loaded once for two products",
         formats=("bfloat16",),
+        loops="amx",
     ),
     Contender(
         name="numpy",
