@@ -1,5 +1,6 @@
 """The report of a systolic array: figures that add up, pictures whose labels keep apart, pages that hold everything."""
 
+import re
 import xml.etree.ElementTree as ET
 
 import msgspec
@@ -147,3 +148,13 @@ def test_a_record_without_an_array():
 
 def test_names_that_do_not_fit_their_cells_are_left_out():
     check_labels(sheet(simulate(CASES["far along"]), still_of(CASES["far along"], 1_500_000)))
+
+
+@pytest.mark.parametrize("name", ["tpu-v1", "tpu-v6e"])
+def test_every_number_of_the_page_says_what_must_stand_beside_it(name):
+    record = simulate(CASES[name])
+    rows = dict(re.findall(r"<tr><td>(systolic\.[^<]+)</td>(.*?)</tr>", systolic_html([record])))
+    assert ("not validated" in rows["systolic.time_s"]) == (name != "tpu-v1")
+    energies = [row for path, row in rows.items() if path.startswith("systolic.energy")]
+    assert len(energies) > 5
+    assert all("Horowitz" in row and "45 nm" in row for row in energies)

@@ -1,7 +1,7 @@
 """One self-contained HTML page that tells the story of one Record, or of several."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import Any
 
@@ -235,11 +235,11 @@ def notes_card(record: Record) -> str:
     return card("Notes", f"<ul>{items}</ul>") if items else ""
 
 
-def numbers_card(record: Record) -> str:
-    """Every number with its kind and its source."""
+def numbers_card(record: Record, remark: Callable[[str], str] = lambda path: "") -> str:
+    """Every number with its kind, its source, and what a `remark` on its path has to say."""
     rows = "".join(
         f'<tr><td>{text(e.path)}</td><td class="n">{text(e.value)}</td>'
-        f"<td>{tag(e.kind)}</td><td>{text(e.source)}</td></tr>"
+        f"<td>{tag(e.kind)}</td><td>{text('; '.join(filter(None, (e.source, remark(e.path)))))}</td></tr>"
         for e in entries(record)
     )
     if not rows:

@@ -50,7 +50,7 @@ def simulated(
         card("Range of the sums", f"<p>{text(values)}</p>" if values else ""),
         advice_card(record),
         card("Notes", f"<ul>{notes}</ul>" if notes else ""),
-        numbers_card(record),
+        numbers_card(record, lambda path: told.remark(section, path)),
     ]
     return "\n".join(part for part in parts if part)
 

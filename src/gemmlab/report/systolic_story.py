@@ -169,6 +169,15 @@ def energy_source(section: SystolicSection) -> list[str]:
     return [f"table {clean(found.table)}: {clean(found.source)}; {clean(found.node)}", *left]
 
 
+def remark(section: SystolicSection, path: str) -> str:
+    """What may never be missing beside a number: whether a time was ever compared, out of which table an energy is."""
+    if path == "systolic.time_s":
+        return f"compared with {section.validated}" if section.validated else NOT_VALIDATED
+    if path.startswith("systolic.energy") and section.energy is not None:
+        return f"{section.energy.table}: {section.energy.source}; {section.energy.node}"
+    return ""
+
+
 def compat(section: SystolicSection) -> list[Fact]:
     """What another program reports."""
     found = section.compat
