@@ -31,7 +31,8 @@ ARRAY = Section(
         ),
         Flag(
             "edges",
-            "exact (default): a tile at the edge takes the time of the PEs that it fills. full: that of a whole one.",
+            "exact (default): a tile at the edge takes the time of the PEs that it fills. full: that of a whole one, "
+            "and is fetched as such; so are a TPU v1's.",
             "exact|full",
         ),
         Flag(

@@ -56,7 +56,7 @@ def simulate(asked: Simulated) -> Record:
     if asked.engine == "grid":
         section, verdict = with_values(asked, section)
     added: dict[str, Any] = {
-        "validated": asked.validated,
+        "validated": compared(asked),
         "notes": (*section.notes, *asked.notes, *remarks(asked, section)),
     }
     if asked.compat:
@@ -118,10 +118,19 @@ def with_values(asked: Simulated, section: SystolicSection) -> tuple[SystolicSec
     )
 
 
+def compared(asked: Simulated) -> str:
+    """What the cycles were compared with; counters hold what waits for DRAM, so those without it with nothing."""
+    return "" if asked.engine == "closed-form" else asked.validated
+
+
 def remarks(asked: Simulated, section: SystolicSection) -> Iterator[str]:
     """What is to be said of the figures."""
-    if asked.validated:
-        yield f"compared with {asked.validated}"
+    if asked.engine == "closed-form" and asked.array.dram_bytes_per_s:
+        yield "waiting for DRAM is not in the closed form's cycles: --engine tiles has it"
+    if compared(asked):
+        yield f"compared with {compared(asked)}"
+    elif asked.validated:
+        yield "not validated: the counters that are public hold what waits for DRAM"
     elif section.time_s is not None:
         what = f"{asked.chip.name} as changed here" if asked.chip else "this array"
         if asked.chip is not None and asked.chip.name not in VALIDATED:
