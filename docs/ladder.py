@@ -1,4 +1,4 @@
-"""The tables of the ladder, from what benchmarks/{gpu_ladder,cpu_ladder,webgpu_counts}.py wrote."""
+"""The tables of the ladder, from what benchmarks/{gpu_ladder,cpu_ladder,cpu_predictions,webgpu_counts}.py wrote."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from typing import Any
 from measured import result
 from tables import table
 
+from gemmlab.units import bytes_text
+
 #: how a CPU's vectors are told, widest first
 WIDTHS = {"amx_bf16": "AVX-512 and AMX", "avx512f": "AVX-512", "avx2": "AVX2"}
+#: the files of readings on CPUs, and how their chips are told
+CHIPS = {"cpu_ladder": "Xeon, AVX-512 and AMX", "cpu_ladder_avx2": "EPYC, AVX2", "cpu_readings_zen5": "EPYC, AVX-512"}
 COUNTED = ("formula", "adapter", "emulated")  #: how loads are known, as benchmarks/webgpu_counts.py calls it
 
 
@@ -85,6 +89,44 @@ def cpu() -> str:
     return table(heads, lines)
 
 
+def cpu_rungs() -> str:
+    """Each rung of the CPU's ladder with count, prediction, time and share of the limit: the largest size of each."""
+    found = result("cpu_predictions")
+    chosen: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for row in found["rows"]:
+        if not row["left_out"] and row["threads"] == 1:
+            chosen[row["file"], row["rung"], row["format"]] = max(
+                chosen.get((row["file"], row["rung"], row["format"]), row), row, key=lambda each: each["n"]
+            )
+    lines = [
+        [
+            CHIPS[row["file"]], f"`{row['rung']}`", row["format"], " x ".join(str(row[side]) for side in "mnk"),
+            bytes_text(row["counted_load_bytes"]), bytes_text(row["counted_store_bytes"]),
+            f"{row['predicted_s'] * 1e3:,.2f} ms", row["bound"], f"{row['measured_s'] * 1e3:,.2f} ms",
+            f"{100 * row['limit_s'] / row['measured_s']:.0f}%",
+        ]
+        for row in chosen.values()
+    ]  # fmt: skip
+    heads = ["chip", "rung", "format", "m x n x k", "loads, counted", "stores, counted", "predicted", "bound"]
+    heads += ["measured", "of limit"]
+    return table(heads, lines) + "\n" + cpu_errors(found)
+
+
+def cpu_errors(found: dict[str, Any]) -> str:
+    """How far those predictions are from all readings, file by file."""
+    lines = []
+    for name, chip in CHIPS.items():
+        figures = found[name]
+        worst = figures["worst"]
+        where_ = f"`{worst['rung']}`, {' x '.join(str(worst[side]) for side in 'mnk')}"
+        lines.append([
+            chip, f"{figures['within']} of {figures['rows']}", f"{figures['median_factor']:.2f}",
+            f"{figures['worst_factor']:.2f}: {where_}", found["assumed"][name],
+        ])  # fmt: skip
+    heads = ["chip", "within a factor of 2", "median factor", "worst", "clock and memory"]
+    return table(heads, lines)
+
+
 def counted() -> str:
     """Loads by formula, on an adapter and in the emulator."""
     found = result("webgpu_counts")
@@ -104,5 +146,6 @@ LADDER: dict[str, Callable[[], str]] = {
     "result gpu ladder bfloat16": lambda: ladder("bfloat16"),
     "result gpu ladder sizes": sizes,
     "result cpu ladder": cpu,
+    "result cpu rungs": cpu_rungs,
     "result webgpu counts": counted,
 }

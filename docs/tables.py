@@ -104,6 +104,7 @@ def record() -> str:
         "chip.levels[]": sections.LevelFigures,
         "kernel": sections.KernelSection,
         "count": sections.Count,
+        "count.arrays[]": sections.ArrayCount,
         "prediction": sections.Prediction,
         "prediction.levels[]": sections.LevelPrediction,
         "prediction.terms[]": sections.Term,

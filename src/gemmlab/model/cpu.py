@@ -17,7 +17,10 @@ from gemmlab.record import Count, LevelPrediction, Prediction, Term, unknown_nam
 
 NEARLY = 0.9  #: of a phase: what takes so much by itself is what it waits for
 WAKE_S = 30e-6  #: until another thread works: what `threads.WORTH_WAKING` rests on
-UNSURE = "unsure: L3's bytes a clock, memory's latency, and whether transfers between caches overlap"
+UNSURE = (
+    "unsure: L3's bytes a clock, memory's latency, the neighbour that a miss of L2 fetches, and whether transfers "
+    "between caches overlap"
+)
 
 
 class Timed(NamedTuple):

@@ -44,6 +44,7 @@ class Design(NamedTuple):
 #: Sources: Intel 64 and IA-32 Architectures Optimization Reference Manual (latencies, ports, queues, 48 of 64 bytes
 #: a clock sustained from L2); AMD, Software Optimization Guide for family 17h, 19h and 1Ah. Whether transfers overlap:
 #: Stengel et al. 2015 for Intel (execution-cache-memory model: they do not); of AMD's cores it is assumed, unsure.
+#: Unsure too: L2's rate of Haswell to Skylake, and 3 clocks of Zen 5, where an addition that feeds the next may take 2.
 DESIGNS = (
     Design("Golden Cove", "GenuineIntel", "amx_bf16", 0, 3, 512, 48, 16, False),
     Design("Skylake to Ice Lake server", "GenuineIntel", "avx512f", 0, 4, 224, 48, 16, False),

@@ -21,6 +21,13 @@ SECTION_KINDS = {
 }
 #: too long for a table: told term by term elsewhere
 LEFT_OUT = ("numerics.trace.", "numerics.first_mismatch.trace.")
+#: what a rung of the CPU's ladder has no figure for
+OF_GPUS = (
+    *(f"count.{name}" for name in ("sectors_requested", "store_sectors", "load_requests", "store_requests")),
+    *(f"count.{name}" for name in ("shared_load_bytes", "shared_store_bytes", "register_load_elements")),
+    "count.workspace_bytes",
+    *(f"prediction.{name}" for name in ("waves", "wave_efficiency", "programs_per_sm")),
+)
 EXCEPTIONS = {
     "prediction.compute_time_s": "datasheet",
     "prediction.knee_flop_per_byte": "datasheet",
@@ -119,6 +126,21 @@ SOURCES = {
     **dict.fromkeys(("systolic.clock_hz", "systolic.dram_bytes_per_s"), "as asked, or the chip's file"),
 }
 
+#: the same where it is a rung of the CPU's ladder
+RUNG_SOURCES = {
+    "count.global_load_elements": "the elements of count.arrays that loads ask for",
+    "count.global_store_bytes": "the bytes of count.arrays that stores write",
+    "count.padded_flop": "flop that whole tiles in registers execute, zeros beyond the edges included",
+    "count.programs": "rectangles of C, a thread each",
+    "prediction": "the model of one core, its ports and its caches",
+    "prediction.compute_time_s": "count.flop at the peak of the cores that work, their clock and rate measured",
+    "prediction.dram_bytes": "A and B fetched, C fetched and written back, and what no cache holds until its next use",
+    "prediction.dram_bytes_low": "the same: no band is known",
+    "prediction.dram_bytes_high": "the same: no band is known",
+    "prediction.levels": "each level alone: what the rung takes from it, at its rate",
+    "prediction.terms": "phases one after another, each as long as what it waits for",
+}
+
 UNITS = (("flop_per_s", "FLOP/s"), ("bytes_per_s", "B/s"), ("flop_per_byte", "FLOP/B"), ("bytes", "B"), ("_hz", "Hz"))
 
 
@@ -134,6 +156,8 @@ class Entry(NamedTuple):
 def entries(record: Record) -> list[Entry]:
     """Every number of the Record, in the order of its JSON."""
     found = []
+    rung = record.count is not None and bool(record.count.arrays)
+    left_out, sources = (LEFT_OUT + OF_GPUS, SOURCES | RUNG_SOURCES) if rung else (LEFT_OUT, SOURCES)
     for section, kind in SECTION_KINDS.items():
         part = getattr(record, section)
         if part is None:
@@ -143,9 +167,11 @@ def entries(record: Record) -> list[Entry]:
         if section == "systolic" and part.engine == "grid":
             kind = "emulated"  # noqa: PLW2901 - every register's every cycle
         for path, value in leaves(section, part):
-            if isinstance(value, bool) or not isinstance(value, int | float) or path.startswith(LEFT_OUT):
+            if isinstance(value, bool) or not isinstance(value, int | float) or path.startswith(left_out):
                 continue
-            found.append(Entry(clean(path), value_text(path, value), lookup(path, EXCEPTIONS, kind), source(path)))
+            found.append(
+                Entry(clean(path), value_text(path, value), lookup(path, EXCEPTIONS, kind), lookup(path, sources, ""))
+            )
     return found
 
 
@@ -175,11 +201,6 @@ def lookup(path: str, table: dict[str, str], otherwise: str) -> str:
             return table[path]
         path = path.rpartition(".")[0]
     return otherwise
-
-
-def source(path: str) -> str:
-    """Where the number at a path comes from."""
-    return lookup(path, SOURCES, "")
 
 
 def value_text(path: str, value: float) -> str:

@@ -35,6 +35,8 @@ def roofs(record: Record) -> list[Roof]:
     found: list[Roof] = []
     for row in record.prediction.levels if record.prediction and top else ():
         speed, intensity = story.bandwidth(record, row.name), row.intensity_flop_per_byte
+        if top and story.walked(record) and row.knee_flop_per_byte > 0:  # what one core gets, not the whole chip
+            speed = top / row.knee_flop_per_byte
         if top and speed and 0 < intensity < float("inf"):
             bounds = record.prediction is not None and bound_key(record.prediction.bound) == row.name
             look = LOOKS[len(found) % len(LOOKS)]

@@ -210,7 +210,8 @@ def moves(record: Record) -> list[Fact]:
             for x in count.arrays
         ]
     if p := record.prediction:
-        band = f" ({amount(p.dram_bytes_low, 'B')} to {amount(p.dram_bytes_high, 'B')})"
+        low, high = amount(p.dram_bytes_low, "B"), amount(p.dram_bytes_high, "B")
+        band = "" if walked(record) else f" ({low} to {high})"  # nobody knows the band of a CPU's rung
         facts.append(Fact("DRAM traffic", amount(p.dram_bytes, "B") + band, "predicted"))
     if turn := turning_point(record):
         facts.append(Fact("memory-bound above", amount(turn, "B"), "datasheet"))
@@ -335,7 +336,8 @@ def ladder(record: Record) -> list[Rung]:
     if p := record.prediction:
         named = [(k, v) for k, v in told_bounds(p).items() if k.removesuffix("_bytes") != "compulsory" or not count]
         rungs += [Rung(bound_label(name), value, "counted") for name, value in named]
-        rungs.append(Rung("DRAM traffic", p.dram_bytes, "predicted", p.dram_bytes_low, p.dram_bytes_high))
+        band = (None, None) if walked(record) else (p.dram_bytes_low, p.dram_bytes_high)
+        rungs.append(Rung("DRAM traffic", p.dram_bytes, "predicted", *band))
     return sorted((r for r in rungs if 1 <= r.value < math.inf), key=lambda rung: rung.value)
 
 

@@ -125,6 +125,11 @@ def here_told(lesson: Lesson) -> str:
         ),
     ]
     ideas = [f"{clean(m.kernel)}: {clean(m.idea)}" for record in lesson.times if (m := record.measurement) and m.idea]
+    heads = [
+        ("kernel and size", ""), ("loads", "counted"), ("time", "predicted"), ("bound", "predicted"),
+        ("time", "measured"), ("of limit", "measured"),
+    ]  # fmt: skip
+    parts.append(table(heads, words.timed_rows(lesson)))
     return "".join(parts) + listed(ideas) + listed(words.notes(lesson), "measured")
 
 

@@ -107,14 +107,14 @@ def here(lesson: Lesson, canvas: Canvas) -> list[str]:
         m, p = record.measurement, record.problem
         if m and p and not m.fault:
             share = percent(m.fraction_of_limit)
-            rows.append(
-                Row(clean(m.kernel), (words.sides(p), amount(m.time_s, "s"), amount(m.flop_per_s, "FLOP/s"), share))
-            )
+            expected = amount(record.prediction.time_s, "s") if record.prediction else "-"
+            speed = amount(m.flop_per_s, "FLOP/s")
+            rows.append(Row(clean(m.kernel), (words.sides(p), expected, amount(m.time_s, "s"), speed, share)))
     if not rows:
         return []
     lines = canvas.sides("How fast is it here?", "measured", "measured", "strong")
     lines += canvas.wrap(f"on {' and '.join(words.places(lesson))}", 2, hang=2)
-    return [*lines, *table(("size", "time", "speed", "of limit"), rows, canvas)]
+    return [*lines, *table(("size", "predicted", "measured", "speed", "of limit"), rows, canvas)]
 
 
 def digits(lesson: Lesson, canvas: Canvas) -> list[str]:

@@ -9,7 +9,7 @@ from gemmlab.experiment.lesson.kernels import Counted, operand_loads
 from gemmlab.experiment.lesson.teaching import Lesson
 from gemmlab.record import Measurement, ProblemSection, Record
 from gemmlab.report import story
-from gemmlab.report.words import amount, clean, percent, plain
+from gemmlab.report.words import amount, bound_phrase, clean, percent, plain
 from gemmlab.units import ceil_div
 
 
@@ -157,6 +157,26 @@ def proofs(lesson: Lesson) -> list[str]:
     found = (each.emulated.emulation for each in lesson.kernels)
     said = dict.fromkeys(clean(e.proof.text) for e in found if e and e.proof)
     return [text[:1].lower() + text[1:] for text in said]
+
+
+def timed_rows(lesson: Lesson) -> list[tuple[str, ...]]:
+    """Each kernel that has a time: name and size, loads, predicted time, what is to bound it, time, share."""
+    found: list[tuple[str, ...]] = []
+    for record in lesson.times:
+        m, p, expected = record.measurement, record.problem, record.prediction
+        if m is None or p is None or not m.time_s:
+            continue
+        found.append(
+            (
+                f"{clean(m.kernel)}, {sides(p)}",
+                amount(record.count.global_load_bytes, "B") if record.count else "-",
+                amount(expected.time_s, "s") if expected else "-",
+                bound_phrase(expected.bound) if expected else "-",
+                amount(m.time_s, "s"),
+                percent(m.fraction_of_limit),
+            )
+        )
+    return found
 
 
 def notes(lesson: Lesson) -> list[str]:
