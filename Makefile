@@ -8,14 +8,27 @@ COMPILERS := $(VENV)/.compilers
 # Compiled modules are kept: without them the first test waits three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types contract wheel docs cold check clean moved
+.PHONY: demo test lint types contract wheel docs cold check clean moved web test-web golden
 
 demo: $(READY)
 	@mkdir -p build
 	@$(RUN) gemmlab report 1024 1024 1024 --html build/demo.html
 
 test: $(COMPILERS)
+	@tools/build-web --try
 	@$(RUN) pytest -n auto
+
+# The page of gemmlab lab, built into the package; needs Node.
+web:
+	@tools/build-web
+
+# The page's own tests, which need no browser.
+test-web: web
+	@npm --prefix web run --silent lint && npm --prefix web test --silent
+
+# Rewrite what the page takes from the package: its tables, and the vectors that its closed forms are held against.
+golden: $(READY)
+	@$(RUN) gemmlab.lab.data web/src/data && $(RUN) gemmlab.lab.golden web/golden
 
 lint: $(READY)
 	@$(RUN) ruff check . && $(RUN) ruff format --check .
@@ -52,4 +65,4 @@ $(COMPILERS): $(READY)
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist
+	rm -rf $(VENV) build dist web/node_modules src/gemmlab/lab/static

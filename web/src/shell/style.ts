@@ -1,0 +1,264 @@
+/** The look that all elements of the page share: calm, one accent, figures in columns. */
+
+import { css } from 'lit';
+
+export const base = css`
+  :host {
+    display: block;
+    color: var(--ink);
+    font:
+      16px/1.55 system-ui,
+      Helvetica,
+      Arial,
+      sans-serif;
+  }
+  :host([hidden]) {
+    display: none;
+  }
+  *,
+  *::before,
+  *::after {
+    box-sizing: border-box;
+  }
+  h1 {
+    font-size: 1.8rem;
+    line-height: 1.2;
+    margin: 0.2em 0 0.3em;
+    letter-spacing: -0.01em;
+  }
+  h1:focus {
+    outline: none;
+  }
+  h2 {
+    font-size: 1.15rem;
+    margin: 0 0 0.5em;
+  }
+  h3 {
+    font-size: 1rem;
+    margin: 1.1em 0 0.35em;
+  }
+  p {
+    margin: 0.4em 0;
+    max-width: 72ch;
+  }
+  a {
+    color: var(--teal);
+  }
+  .quiet {
+    color: var(--quiet);
+  }
+  .small {
+    font-size: 0.88rem;
+  }
+  .card {
+    background: var(--paper);
+    border: 1px solid var(--grid);
+    border-radius: 10px;
+    padding: 18px 20px;
+    margin: 18px 0 0;
+    min-width: 0;
+  }
+  .pair {
+    display: grid;
+    gap: 18px;
+    grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr));
+    align-items: start;
+  }
+  .pair > .card {
+    margin: 0;
+  }
+  .scroll {
+    overflow-x: auto;
+  }
+  table {
+    border-collapse: collapse;
+    width: 100%;
+    font-variant-numeric: tabular-nums;
+  }
+  caption {
+    text-align: left;
+    color: var(--quiet);
+    padding-bottom: 6px;
+  }
+  th {
+    font-weight: 600;
+    text-align: left;
+    color: var(--quiet);
+    font-size: 0.85rem;
+  }
+  tbody th {
+    color: var(--ink);
+    font-size: inherit;
+  }
+  td,
+  th {
+    padding: 5px 12px 5px 0;
+    border-bottom: 1px solid var(--grid);
+    vertical-align: top;
+  }
+  tr:last-child > * {
+    border-bottom: 0;
+  }
+  .n {
+    text-align: right;
+  }
+  td.n {
+    white-space: nowrap;
+  }
+  button,
+  select,
+  input {
+    font: inherit;
+    color: inherit;
+  }
+  button,
+  select,
+  input:not([type='range'], [type='checkbox'], [type='radio']) {
+    background: var(--paper);
+    border: 1px solid var(--edge);
+    border-radius: 7px;
+    padding: 5px 10px;
+    min-height: 36px;
+    max-width: 100%;
+  }
+  button {
+    cursor: pointer;
+  }
+  button:hover {
+    border-color: var(--teal);
+  }
+  button.main {
+    background: var(--teal);
+    border-color: var(--teal);
+    color: var(--paper);
+    font-weight: 600;
+  }
+  button.danger {
+    border: 2px solid var(--brick);
+    color: var(--brick);
+    font-weight: 600;
+  }
+  button[aria-pressed='true'],
+  button[aria-current='true'] {
+    background: var(--mist);
+    border-color: var(--teal);
+    font-weight: 600;
+  }
+  button:disabled {
+    color: var(--quiet);
+    cursor: default;
+    border-style: dashed;
+  }
+  input[type='range'] {
+    width: 100%;
+    accent-color: var(--teal);
+  }
+  input[type='checkbox'],
+  input[type='radio'] {
+    accent-color: var(--teal);
+    width: 18px;
+    height: 18px;
+    vertical-align: -3px;
+  }
+  label {
+    display: block;
+    color: var(--quiet);
+    font-size: 0.88rem;
+  }
+  label > :is(input, select):not([type='checkbox'], [type='radio']) {
+    display: block;
+    width: 100%;
+    color: var(--ink);
+    font-size: 1rem;
+    margin-top: 2px;
+  }
+  .fields {
+    display: grid;
+    gap: 10px 14px;
+    grid-template-columns: repeat(auto-fit, minmax(min(100%, 120px), 1fr));
+    align-items: end;
+  }
+  .row {
+    display: flex;
+    flex-wrap: wrap;
+    gap: 8px 12px;
+    align-items: center;
+  }
+  .wrong {
+    color: var(--brick);
+    font-weight: 600;
+  }
+  .right {
+    color: var(--teal);
+    font-weight: 600;
+  }
+  .tag {
+    font-size: 0.75rem;
+    font-weight: 600;
+    border: 1px solid currentColor;
+    border-radius: 99px;
+    padding: 0 7px;
+    white-space: nowrap;
+  }
+  .tag.datasheet {
+    color: var(--quiet);
+  }
+  .tag.counted,
+  .tag.emulated {
+    color: var(--teal);
+  }
+  .tag.predicted {
+    color: var(--ochre);
+  }
+  .tag.measured {
+    color: var(--plum);
+  }
+  .tag.checked {
+    color: var(--ink);
+  }
+  pre,
+  code {
+    font:
+      0.86rem/1.5 ui-monospace,
+      Menlo,
+      Consolas,
+      monospace;
+  }
+  svg text {
+    font-family: system-ui, Helvetica, Arial, sans-serif;
+    fill: currentColor;
+  }
+  figure {
+    margin: 12px 0 0;
+  }
+  figure svg,
+  figure canvas {
+    display: block;
+    width: 100%;
+    height: auto;
+  }
+  summary {
+    cursor: pointer;
+    color: var(--teal);
+  }
+  .unseen {
+    position: absolute;
+    width: 1px;
+    height: 1px;
+    overflow: hidden;
+    clip-path: inset(50%);
+    white-space: nowrap;
+  }
+  :focus-visible {
+    outline: 3px solid var(--sky);
+    outline-offset: 2px;
+  }
+  @media (prefers-reduced-motion: reduce) {
+    *,
+    *::before,
+    *::after {
+      animation: none !important;
+      transition: none !important;
+    }
+  }
+`;

@@ -1,0 +1,57 @@
+/** Numbers as the page's language writes them. Values are SI; prefixes are put on here alone. */
+
+import { store } from '../state/store';
+import type { Language } from '../state/shared';
+
+const PREFIXES = [
+  [1e15, 'P'],
+  [1e12, 'T'],
+  [1e9, 'G'],
+  [1e6, 'M'],
+  [1e3, 'k'],
+  [1, ''],
+  [1e-3, 'm'],
+  [1e-6, 'µ'],
+  [1e-9, 'n'],
+  [1e-12, 'p'],
+] as const;
+const BINARY = [
+  [2 ** 40, 'Ti'],
+  [2 ** 30, 'Gi'],
+  [2 ** 20, 'Mi'],
+  [2 ** 10, 'Ki'],
+] as const;
+
+const language = () => store.page.lang;
+
+/** A whole number in full: 134,217,728 or 134.217.728. */
+export function count(value: number, of: Language = language()): string {
+  return new Intl.NumberFormat(of, {
+    maximumFractionDigits: 6,
+    useGrouping: 'always',
+  } as unknown as Intl.NumberFormatOptions).format(value);
+}
+
+/** A number with so many significant digits and no prefix. */
+export function digits(value: number, significant = 3, of: Language = language()): string {
+  return new Intl.NumberFormat(of, { maximumSignificantDigits: significant }).format(value);
+}
+
+/** A value with an SI prefix and its unit: 1.94 TB/s. */
+export function si(value: number, unit: string, significant = 3, of: Language = language()): string {
+  if (value === 0 || !Number.isFinite(value)) return `${count(value, of)} ${unit}`;
+  const size = Math.abs(value);
+  const [scale, prefix] = PREFIXES.find(([s]) => size >= s * 0.9995) ?? [1e-12, 'p'];
+  return `${digits(value / scale, significant, of)} ${prefix}${unit}`;
+}
+
+/** Bytes of a memory in binary units, as data sheets mean them: 164 KiB. */
+export function capacity(value: number, of: Language = language()): string {
+  const [scale, prefix] = BINARY.find(([s]) => Math.abs(value) >= s) ?? [1, ''];
+  return `${digits(value / scale, 4, of)} ${prefix}B`;
+}
+
+/** A share as a percentage: 51 %. */
+export function percent(value: number, significant = 2, of: Language = language()): string {
+  return new Intl.NumberFormat(of, { style: 'percent', maximumSignificantDigits: significant }).format(value);
+}

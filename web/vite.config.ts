@@ -1,0 +1,45 @@
+/// <reference types="vitest/config" />
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { defineConfig, type Plugin } from 'vite';
+
+const target = process.env['GEMMLAB_STATIC'] ?? fileURLToPath(new URL('../src/gemmlab/lab/static', import.meta.url));
+
+/** Fold the one script into the page: an inline module needs no server, where one in a file of its own does. */
+function oneFile(): Plugin {
+  return {
+    name: 'one-file',
+    apply: 'build',
+    enforce: 'post',
+    writeBundle({ dir }, bundle) {
+      if (dir === undefined) return;
+      const scripts = Object.values(bundle).filter((part) => part.type === 'chunk');
+      if (scripts.length !== 1) throw new Error(`one file needs one script, not ${scripts.length}`);
+      const page = readFileSync(`${dir}/index.html`, 'utf8');
+      const [script] = scripts;
+      const code = script!.code.replaceAll('</script', '<\\/script').replaceAll('<!--', '<\\!--');
+      const whole = page.replace(
+        /<script[^>]*src="[^"]*"[^>]*><\/script>/,
+        () => `<script type="module">${code}</script>`,
+      );
+      if (whole === page || /(src|href)="\.\//.test(whole)) throw new Error('the page still asks for another file');
+      writeFileSync(`${target}/gemmlab-lab.html`, whole);
+      rmSync(dir, { recursive: true });
+    },
+  };
+}
+
+export default defineConfig(({ mode }) => ({
+  base: './',
+  plugins: mode === 'single' ? [oneFile()] : [],
+  build: {
+    target: 'es2022',
+    outDir: mode === 'single' ? `${target}/single` : target,
+    emptyOutDir: true,
+    modulePreload: { polyfill: false },
+    assetsInlineLimit: mode === 'single' ? 1 << 30 : 0,
+    rolldownOptions: mode === 'single' ? { output: { codeSplitting: false } } : {},
+    reportCompressedSize: false,
+  },
+  test: { include: ['src/**/*.test.ts'], environment: 'node' },
+}));
