@@ -164,3 +164,19 @@ def test_a_lack_of_memory_is_said(monkeypatch, capsys):
         capsys.readouterr().err
         == "error: memory is too small: Unable to allocate 32.0 GiB\n\nhint: a smaller problem\n"
     )
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device")
+@pytest.mark.parametrize("words", [("explain", "512", "384", "256", "--csv", "out.csv"), ("explain", "0", "1", "1")])
+def test_nobody_need_hear_what_is_said_on_standard_error(words, tmp_path):
+    command = [sys.executable, "-m", "gemmlab", *words]
+    heard = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+    assert heard.stderr
+    with open("/dev/full", "wb") as full:
+        unheard = subprocess.run(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=full, check=False)
+    reader, writer = os.pipe()
+    os.close(reader)
+    broken = subprocess.run(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=writer, check=False)
+    os.close(writer)
+    assert heard.returncode == unheard.returncode == broken.returncode
+    assert heard.stdout == unheard.stdout == broken.stdout

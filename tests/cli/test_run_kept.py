@@ -76,6 +76,13 @@ def test_formats_and_the_same_command_again_is_another_run(run, shapes):
     assert len(run("run", "--runs", "--store", "here.sqlite", "--json").out.splitlines()) == 2
 
 
+def test_what_no_kernel_takes_is_left_out_and_said(run, tmp_path):
+    (tmp_path / "mixed.csv").write_text("m,n,k,format\n8,8,8,float32\n8,8,8,int4\n8,9,8,int4\n8,8,8,float8_e5m2\n")
+    ran = run("run", "mixed.csv", *QUICK)
+    assert ran.status == 0
+    assert "3 of 4 multiplications are left out: no kernel takes int4, float8_e5m2\n" in ran.err
+
+
 def test_faults_are_records_and_the_rest_is_measured(run, shapes):
     names = ",".join(f"{FAULTY}:{name}" for name in ("out_of_bounds", "never", "nan"))
     ran = run("run", shapes, *QUICK[:2], "--kernel", f"{names},numpy", "--rounds", 3, "--timeout", "1s", "--json")

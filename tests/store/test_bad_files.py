@@ -88,7 +88,7 @@ def test_an_empty_file_is_a_new_store(tmp_path):
 
 
 @pytest.mark.parametrize("write", [True, False], ids=["to write", "to read"])
-@pytest.mark.parametrize("name", ["", "a\0b"])
+@pytest.mark.parametrize("name", ["", "-", "a\0b"])
 def test_a_name_that_no_file_has(name, write):
     with pytest.raises(GemmlabError, match="names no file") as caught:
         open_store(name, write=write)

@@ -148,6 +148,13 @@ def test_what_else_differs_is_named_and_readings_are_not(store):
     ]  # fmt: skip
 
 
+def test_what_surrounds_rows_of_one_run_alone_is_no_difference(store):
+    alone = (made := item(kernel="other")), timed(made, environment={"blas": "OpenBLAS"})
+    found = compare(filled(store, row()), filled(store, row(), alone))
+    assert [each.kernel for each in found.only_b] == ["other"]
+    assert found.changed == ()
+
+
 def test_runs_that_cannot_be_compared(store):
     a = filled(store, row())
     for b, said, hint in (

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from typing import NamedTuple
 
+from gemmlab.cli.stderr import quiet, unheard
 from gemmlab.record import GemmlabError, unknown_name
 
 ABOUT = "What one matrix multiplication moves, what bounds it, how fast it can go on a chip, and what to change."
@@ -59,8 +59,12 @@ def main(words: Sequence[str] | None = None) -> int:
 
     0: fine. 1: the answer is no. 2: bad usage or input, said on standard error with nothing on standard output.
     """
-    if sys.stderr is None:  # closed by whoever started this: nothing that is said there may end up elsewhere
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - open as long as the program
+    with unheard():
+        return ended(words)
+
+
+def ended(words: Sequence[str] | None) -> int:
+    """Run one command, and say how it ended."""
     if sys.stdout is None:
         say(GemmlabError("cannot write the output: standard output is closed"))
         return 2
@@ -71,7 +75,7 @@ def main(words: Sequence[str] | None = None) -> int:
         say(error)
         return 2
     except BrokenPipeError:  # whoever read the output has seen enough
-        quiet_stdout()
+        quiet(sys.stdout)
         return 0
     except MemoryError as error:
         say(GemmlabError(f"memory is too small: {error}".rstrip(": "), "a smaller problem"))
@@ -79,7 +83,7 @@ def main(words: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as error:
-        quiet_stdout()
+        quiet(sys.stdout)
         say(GemmlabError(f"cannot write the output: {error.strerror or error}"))
         return 2
     return status
@@ -127,11 +131,3 @@ def one_line(text: str) -> str:
     """The text without control characters or endless words: a name out of a file must not move or fill the screen."""
     short = re.sub(rf"\S{{{LONGEST_WORD},}}", lambda found: f"{found[0][: LONGEST_WORD // 2]}...", text)
     return "".join(c if c.isprintable() else " " if c.isspace() else "?" for c in short)
-
-
-def quiet_stdout() -> None:
-    """Send what is still buffered nowhere, so that the interpreter does not complain of it when it ends."""
-    try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):  # standard output is no file of this process
-        return

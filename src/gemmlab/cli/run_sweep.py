@@ -48,6 +48,8 @@ def run_sweep(
     if not items:
         takes = ", ".join(sorted({name for who in chosen for name in who.formats}))
         raise GemmlabError(f"none of the kernels takes any shape of {suite}", f"--format; they take {takes}")
+    if text := left_out(shapes, formats, items):
+        print(text, file=sys.stderr)
     with open_store(given.get("store")) as store:
         run = store.begin(suite, plan_of(items, said_of(options)), fresh="fresh" in given)
         measure(items, store, run, options, devices)
@@ -55,6 +57,16 @@ def run_sweep(
         rows = list(store.records(run=run.id))
         print(f"kept as {run.id} in {store.path}", file=sys.stderr)
     return [row.record for row in in_order(rows, items)]
+
+
+def left_out(shapes: Sequence[Shape], formats: Sequence[str], items: Sequence[Item]) -> str:
+    """What of the shapes no kernel takes, in words; empty where all are taken."""
+    from gemmlab.experiment.sweep import problems_of
+
+    taken, asked = {item.problem for item in items}, [problem for _, problem in problems_of(shapes, formats)]
+    left = [" x ".join(dict.fromkeys((each.a_format, each.b_format))) for each in asked if each not in taken]
+    found = ", ".join(dict.fromkeys(left))
+    return f"{len(left)} of {len(asked)} multiplications are left out: no kernel takes {found}" if left else ""
 
 
 def measure(items: Sequence[Item], store: Store, run: Run, options: Options, devices: Sequence[int]) -> None:

@@ -66,17 +66,23 @@ def items_of(
     the CPU that do not say so themselves. Raises GemmlabError for two different contenders of one key.
     """
     found: dict[Key, Item] = {}
+    for shape, problem in problems_of(shapes, formats):
+        for who in contenders:
+            if {problem.a_format, problem.b_format} <= set(who.formats):
+                used = who.threads or threads if who.backend == "cpu" else 0
+                item = Item(problem=problem, contender=who, chip=chip_of(who), threads=used, name=shape.name)
+                if found.setdefault(item.key, item).contender != who:
+                    raise GemmlabError(
+                        f"two kernels {item.key.kernel} would be kept as one", "give one of the files another name"
+                    )
+    return list(found.values())
+
+
+def problems_of(shapes: Iterable[Shape], formats: Sequence[str] = ()) -> Iterator[tuple[Shape, Gemm]]:
+    """Every shape in every format, or in its own where none is given."""
     for shape in shapes:
         for problem in [shape.problem.in_format(name) for name in formats] or [shape.problem]:
-            for who in contenders:
-                if {problem.a_format, problem.b_format} <= set(who.formats):
-                    used = who.threads or threads if who.backend == "cpu" else 0
-                    item = Item(problem=problem, contender=who, chip=chip_of(who), threads=used, name=shape.name)
-                    if found.setdefault(item.key, item).contender != who:
-                        raise GemmlabError(
-                            f"two kernels {item.key.kernel} would be kept as one", "give one of the files another name"
-                        )
-    return list(found.values())
+            yield shape, problem
 
 
 def batches_of(items: Iterable[Item], done: Collection[Key] = ()) -> list[Batch]:

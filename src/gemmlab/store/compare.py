@@ -97,7 +97,9 @@ def compare(a: tuple[Store, Run], b: tuple[Store, Run], *, any_chip: bool = Fals
         untimed=tuple(untimed_of(rows_a[key], rows_b[key]) for key in both if key not in set(timed)),
         only_a=tuple(row.key for key, row in rows_a.items() if key not in rows_b),
         only_b=tuple(row.key for key, row in rows_b.items() if key not in rows_a),
-        changed=changes(rows_a.values(), rows_b.values()),
+        changed=changes(
+            (rows_a[key] for key in both), (rows_b[key] for key in both)
+        ),  # others have no ratio to explain
     )
 
 
@@ -196,7 +198,7 @@ def geometric_mean(values: Sequence[float]) -> float:
 
 
 def changes(a: Iterable[Row], b: Iterable[Row]) -> tuple[Change, ...]:
-    """Entries of the environment with other values in the second run; readings, such as a temperature, aside."""
+    """Entries of the environment with other values in the second run's rows; readings, as a temperature, aside."""
     first, second = surroundings(a), surroundings(b)
     names = [name for name in {**first, **second} if first.get(name) != second.get(name)]
     return tuple(Change(name=name, a=first.get(name, ""), b=second.get(name, "")) for name in names)

@@ -156,7 +156,7 @@ def open_store(path: str | os.PathLike[str] | None = None, *, write: bool = True
     Without `write` nothing is: no file, no folder, no migration. Raises GemmlabError for a file that is no store, one
     of a newer version, and a place that cannot be written.
     """
-    if path is not None and ("\0" in os.fspath(path) or not os.fspath(path)):
+    if path is not None and ("\0" in os.fspath(path) or os.fspath(path) in ("", "-")):
         raise GemmlabError(f"`{os.fspath(path)}` names no file", "--store runs.sqlite")
     place = default_path() if path is None else Path(path)
     return Store(place, writable(place) if write else readable(place))
