@@ -109,7 +109,7 @@ def site(serve, static):
 
 @pytest.fixture
 def visit(browser, site):
-    """Opens the page at a hash: `visit("#/chips", dark=True)`. At the end: no error was logged, no request left the origin."""
+    """Opens the page at a hash; at the end no error may have been logged and no request have left the origin."""
     contexts, errors, strangers = [], [], []
 
     def go(hash_="", *, of=browser, at=None, width=1280, dark=False, language="en", still=True):
