@@ -21,7 +21,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gemmlab.check import Operands, check_bounds, operands
-from gemmlab.chips.machine import describe
+from gemmlab.chips import Chip
+from gemmlab.chips.cpu import cpu
+from gemmlab.chips.machine import cache_bytes, describe
 from gemmlab.problem import Gemm
 from gemmlab.run.backends.cpu.contenders import CONTENDERS
 from gemmlab.run.checking import judged
@@ -217,7 +219,7 @@ def main() -> None:
     given = parser.parse_args()
     load = os.getloadavg()[0]
     rows = measured(given.quick)
-    machine = describe()
+    machine, chip = describe(), cpu()
     packages = {each: version(each) for each in ("numpy", "numba", "llvmlite", "torch")}
     told = {
         "date": datetime.date.today().isoformat(),
@@ -226,6 +228,8 @@ def main() -> None:
         "flags": sorted(machine.flags & {"avx2", "fma", "avx512f", "amx_tile", "amx_bf16", "avx512_bf16"}),
         "l2_bytes": machine.l2_bytes,
         "l3_bytes": machine.l3_bytes,
+        "l1_bytes": cache_bytes("/sys/devices/system/cpu", [0], 1),
+        **rates(chip),
         "load_average": [load, os.getloadavg()[0]],
         "versions": {"python": platform.python_version(), **packages},
         "bars": [against(bar, rows, load, machine.cores) for bar in BARS],
@@ -235,6 +239,15 @@ def main() -> None:
     if given.out:
         given.out.write_text(text + "\n")
     print(json.dumps(told["bars"], indent=1))
+
+
+def rates(chip: Chip) -> dict[str, float]:
+    """What a prediction needs of the chip: its clock, a core's FLOP a clock, and what copies get of L3 and memory."""
+    found = {"clock_hz": float(chip.clock_hz), "flop_per_clock": float(chip.peaks["float32"].flop_per_clock_per_sm)}
+    for name, role in (("l3", "l2"), ("dram", "dram")):
+        if level := chip.level(role):
+            found[f"{name}_bytes_per_s"] = float(level.bandwidth_bytes_per_s)
+    return found
 
 
 def version(package: str) -> str:

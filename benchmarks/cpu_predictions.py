@@ -50,6 +50,7 @@ BUSY = "wall time of several threads on a machine with more work than cores"
 def described(name: str, told: dict) -> tuple[Machine, Chip, int]:
     """Machine, chip and L1 of a file."""
     vendor, l1_bytes, clock, rate, memory, source = MACHINES[name]
+    l1_bytes = told.get("l1_bytes", l1_bytes)
     clock, rate, memory = (
         told.get(key, assumed)
         for key, assumed in (("clock_hz", clock), ("flop_per_clock", rate), ("dram_bytes_per_s", memory))

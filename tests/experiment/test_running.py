@@ -161,7 +161,7 @@ def test_the_rungs_of_a_cpu_are_counted_by_their_own_loops_and_predicted(name):
     assert record.count == count_cpu(PROBLEM, name, 1)
     assert record.count.arrays
     assert record.prediction.time_s > 0
-    assert record.prediction.bound in ("compute", "latency", "calls", "l1", "l2", "l3", "dram")
+    assert record.prediction.bound in ("compute", "latency", "calls of Python", "l1", "l2", "l3", "dram")
     assert record.kernel is None
     assert Record.from_json(record.to_json()) == record
 

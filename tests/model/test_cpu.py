@@ -14,7 +14,7 @@ from gemmlab.chips.machine import Machine
 from gemmlab.count.cpu import count_cpu
 from gemmlab.kernels.ladder.cpu.tiling import Tiling, amx_tiling, tiling
 from gemmlab.model.cpu import phases_of, predict_cpu
-from gemmlab.model.cpu_core import DESIGNS, LINE, PAGE, UNKNOWN, core_of, poisson_tail, sets_used
+from gemmlab.model.cpu_core import DESIGNS, LINE, PAGE, UNKNOWN, core_of, poisson_tail, ports_of, sets_used
 from gemmlab.problem import Gemm
 from gemmlab.record import GemmlabError
 
@@ -220,3 +220,31 @@ def test_sizes_given_are_the_sizes_used():
     assert (
         predicted(Gemm(512, 512, 512), "packed", sizes=small).time_s > predicted(Gemm(512, 512, 512), "packed").time_s
     )
+
+
+def test_any_problem_has_a_time():
+    """Ragged, tiny, long, gapped, in every layout: times are finite, positive, and no shorter than the peak allows."""
+    rng = random.Random(5)
+    for _ in range(400):
+        rung = rng.choice(("naive", "ikj", "blocks", "packed", "amx"))
+        form = "bfloat16" if rung == "amx" else rng.choice(("float32", "float64"))
+        m, n, k = (rng.choice((1, 2, 31, 33, 500, 1023, 4096, 100_000)) for _ in range(3))
+        problem = Gemm(m, n, k, form, layout=rng.choice(("nn", "nt", "tn", "tt")), batch=rng.choice((1, 3)))
+        if rng.random() < 0.3:
+            problem = problem.replace(lda=problem.lda + rng.randint(1, 64), ldb=problem.ldb + rng.randint(1, 64))
+        threads = rng.choice((1, 2, 56)) if rung in ("blocks", "packed", "amx") else 1
+        found = predicted(problem, rung, threads)
+        assert found.compute_time_s * 0.999 <= found.time_s < float("inf"), (problem, rung, threads)
+        assert found.dram_bytes >= problem.d_bytes
+        assert all(level.bytes > 0 and level.time_s > 0 for level in found.levels)
+
+
+def test_more_fma_units_than_two_are_used():
+    import msgspec
+
+    single = CHIP.peaks["float32"]
+    known = ((64, 64, (64, 2)), (32, 64, (32, 2)), (32, 32, (32, 2)), (32, 16, (16, 4)), (8, 16, (16, 2)))
+    for rate, width, expected in known:
+        peaks = {"float32": msgspec.structs.replace(single, flop_per_clock_per_sm=Figure(rate))}
+        assert ports_of(msgspec.structs.replace(CHIP, peaks=peaks), width) == expected
+    assert ports_of(msgspec.structs.replace(CHIP, peaks={}), 32) == (32, 2)

@@ -1,5 +1,7 @@
 """A rung of the CPU's ladder, told: its arrays, its own caches, and nothing that only a GPU has."""
 
+import csv
+
 import pytest
 
 from gemmlab.chips import get, section
@@ -9,7 +11,7 @@ from gemmlab.kernels.ladder.cpu.tiling import tiling
 from gemmlab.model.cpu import predict_cpu
 from gemmlab.problem import Gemm
 from gemmlab.record import Record
-from gemmlab.report import html, story, terminal
+from gemmlab.report import csv_rows, html, story, terminal
 from gemmlab.report.provenance import OF_GPUS, entries
 from gemmlab.report.roofline import roofs
 
@@ -55,3 +57,11 @@ def test_what_only_gpus_have_is_not_listed(record):
     assert not any("thread blocks" in source or "launch order" in source for source in found.values())
     assert "count.arrays.packed A.load_bytes" in found
     assert "resident on an SM" not in html(record)
+
+
+def test_a_line_of_csv_has_arrays_and_caches(record):
+    (row,) = csv.DictReader(csv_rows([record]))
+    told = dict(each.split("=") for each in row["count.arrays"].split("; "))
+    assert told["B"] == f"{4 * 1500**2}/0"
+    assert float(row["prediction.levels.l3.bytes"]) > 0
+    assert not any("ArrayCount" in value for value in row.values())

@@ -59,7 +59,7 @@ def phases_of(problem: Gemm, rung: str, core: Core, threads: int, sizes: Tiling 
         alone = [[timed(core, phase) for phase in WORK[rung](core, sizes_of(member), part, threads)] for part in parts]
         busiest = max(alone, key=lambda each: sum(phase.time_s for phase in each))
         if len(parts) > 1:
-            busiest.append(timed(core, Phase("waking threads", limit="threads", seconds=WAKE_S)))
+            busiest.append(timed(core, Phase("waking threads", limit="waking threads", seconds=WAKE_S)))
         found += busiest * times if times < 2 else [scaled(each, times) for each in busiest]
     return found
 

@@ -8,11 +8,10 @@ from typing import NamedTuple
 from gemmlab.chips import Chip
 from gemmlab.chips.machine import Machine
 from gemmlab.kernels.ladder.cpu.tiling import L1, L2, vector_bytes
-from gemmlab.units import ceil_div
 
 LINE = 64  #: bytes of a cache line
 PAGE = 4096  #: bytes; an L1's set is chosen by bits within a page, so its sets times a line are one page
-FMA_PORTS = 2
+FMA_PORTS = 2  #: at least; a chip's rate may tell of more
 LOADS_PER_CLOCK, STORES_PER_CLOCK = 2, 1  #: of a port's width each: all cores below (vendors' optimisation manuals)
 #: bytes a clock between L3 and a core's L2. Unsure. Both vendors draw 32; their L3 takes a line from L2 for each that
 #: it gives, and whether both go at once is not told. Half was chosen in sight of `ikj` on a Zen 2 and of copies on a
@@ -64,6 +63,7 @@ class Core(NamedTuple):
     design: Design
     clock_hz: float
     port_bytes: int  #: of one FMA, load or store
+    fma_ports: int
     vector_bytes: int  #: of the widest vector
     loop_bytes: int  #: of the vectors that LLVM makes of a plain loop
     library_bytes: int  #: of those that NumPy's library multiplies with
@@ -139,7 +139,7 @@ def core_of(chip: Chip, machine: Machine, l1_bytes: int = 0, threads: int = 1, l
     L3 and memory as it can ask for; several share what copies of all were measured to get.
     """
     width = vector_bytes(machine)
-    port = port_bytes_of(chip, width)
+    port, ports = ports_of(chip, width)
     design = design_of(machine, port)
     clock = float(chip.clock_hz)
     last, dram = chip.level("l2"), chip.level("dram")
@@ -149,6 +149,7 @@ def core_of(chip: Chip, machine: Machine, l1_bytes: int = 0, threads: int = 1, l
         design=design,
         clock_hz=clock,
         port_bytes=port,
+        fma_ports=ports,
         vector_bytes=width,
         # LLVM holds 512-bit vectors of loops back where they lower the clock: all of Intel's cores before AVX10
         loop_bytes=32 if machine.vendor == "GenuineIntel" and width == 64 else width,
@@ -161,10 +162,11 @@ def core_of(chip: Chip, machine: Machine, l1_bytes: int = 0, threads: int = 1, l
     )
 
 
-def port_bytes_of(chip: Chip, width: int) -> int:
-    """Bytes of an FMA unit: two of them make the chip's rate of float32."""
+def ports_of(chip: Chip, width: int) -> tuple[int, int]:
+    """Bytes of an FMA unit, and how many there are: two, as wide as the chip's rate of float32 tells, or more."""
     single = chip.peaks.get("float32")
     if single is None or single.unit != "vector":
-        return width
-    lanes = float(single.flop_per_clock_per_sm) / 2 / FMA_PORTS
-    return min(width, max(16, 4 * ceil_div(round(lanes), 1)))
+        return width, FMA_PORTS
+    all_bytes = round(4 * float(single.flop_per_clock_per_sm) / 2)
+    port = min(width, max(16, all_bytes // FMA_PORTS))
+    return port, max(FMA_PORTS, all_bytes // port)

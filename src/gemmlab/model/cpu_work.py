@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gemmlab.count.cpu import Cut
 from gemmlab.formats import bits_of
 from gemmlab.kernels.ladder.cpu.tiling import AMX_SIDE, BLOCK_SIDE
-from gemmlab.model.cpu_core import FMA_PORTS, LINE, PAIR, Core
+from gemmlab.model.cpu_core import LINE, PAIR, Core
 from gemmlab.problem import Gemm
 from gemmlab.units import ceil_div
 
@@ -93,7 +93,7 @@ def naive(core: Core, s: Sizes, cut: Cut | None, threads: int) -> Phases:
     steps = s.m * s.n * s.k
     seen = core.design.reorder / STEP_OPERATIONS
     chain = core.design.add_clocks * max(0.0, 1 - seen / s.k)
-    busy = 2 / FMA_PORTS
+    busy = 2 / core.fma_ports
     a_stride, b_stride = 0 if s.a_row else s.a_stride, s.b_stride if s.b_row else 0
     a_lines, b_lines = (s.k if stride >= LINE else s.k * max(s.size, stride) / LINE for stride in (a_stride, b_stride))
     moved = [everywhere(s.cold)]
@@ -123,7 +123,7 @@ def ikj(core: Core, s: Sizes, cut: Cut | None, threads: int) -> Phases:
     b_all = s.k * row if s.b_row else s.k * s.b_stride
     rows = carried(core, 2 * s.m * s.k * row, 2 * row)  # C's row: in, and out again
     moved = all_of(everywhere(s.cold), carried(core, s.m * s.k * row, b_all + 2 * row), rows)
-    return (Phase("rows", vectors / FMA_PORTS, "compute", 2 * vectors + s.m * s.k, vectors, **moved),)
+    return (Phase("rows", vectors / core.fma_ports, "compute", 2 * vectors + s.m * s.k, vectors, **moved),)
 
 
 def blocks(core: Core, s: Sizes, cut: Cut | None, threads: int) -> Phases:
@@ -143,12 +143,12 @@ def blocks(core: Core, s: Sizes, cut: Cut | None, threads: int) -> Phases:
             **all_of(everywhere(s.cold), a_again, b_again, packed_again),
         ),
         Phase(
-            "tiles by NumPy", s.m * s.n * s.k * s.size / port / FMA_PORTS / threads, "compute",
+            "tiles by NumPy", s.m * s.n * s.k * s.size / port / core.fma_ports / threads, "compute",
             handed / port / threads, made / port / threads, l2=made + handed,
         ),
-        Phase("adding", made / port / FMA_PORTS, "compute", 2 * made / port, (made + s.m * s.n * s.size) / port,
+        Phase("adding", made / port / core.fma_ports, "compute", 2 * made / port, (made + s.m * s.n * s.size) / port,
               l2=3 * made),
-        Phase("calls", seconds=CALL_S * down * across * along, limit="calls"),
+        Phase("calls", seconds=CALL_S * down * across * along, limit="calls of Python"),
     )  # fmt: skip
 
 
@@ -172,7 +172,7 @@ def packed(core: Core, s: Sizes, cut: Cut | None, threads: int) -> Phases:
     )
     kernel = Phase(
         "tiles in registers",
-        steps * mr * nr / lanes / FMA_PORTS,
+        steps * mr * nr / lanes / core.fma_ports,
         "compute",
         steps * (mr + nr / lanes) + cut.m * cut.n * (passes - 1) / lanes + 2 * ragged,
         cut.m * cut.n * passes / lanes + 2 * ragged,

@@ -14,7 +14,7 @@ from gemmlab.report.words import clean
 #: what a list of shapes adds to its Records
 SHAPE = ("name", "count")
 
-LEVELS = ("dram", "l2", "shared", "register")
+LEVELS = ("dram", "l3", "l2", "l1", "shared", "register")
 LEVEL_FIELDS = ("bytes", "time_s", "intensity_flop_per_byte", "knee_flop_per_byte")
 ADVICE_FIELDS = ("cause", "change", "predicted_speedup", "cost", "confidence")
 
@@ -23,7 +23,7 @@ SECTIONS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "problem": (ProblemSection, ("groups",)),
     "chip": (ChipSection, ("levels", "peak_flop_per_s")),
     "kernel": (KernelSection, ()),
-    "count": (Count, ()),
+    "count": (Count, ("arrays",)),
     "prediction": (Prediction, ("levels", "terms", "lower_bounds", "notes")),
     "measurement": (Measurement, ("environment", "samples", "notes")),
     "verdict": (Verdict, ("missed_faults", "worst")),
@@ -39,7 +39,7 @@ def columns() -> list[str]:
         if name not in left_out
     ]
     levels = [f"prediction.levels.{level}.{name}" for level in LEVELS for name in LEVEL_FIELDS]
-    lists = ["problem.groups", "prediction.terms", "prediction.lower_bounds"]
+    lists = ["problem.groups", "count.arrays", "prediction.terms", "prediction.lower_bounds"]
     return [*SHAPE, *plain, "chip.peak_flop_per_s", *levels, *lists, *(f"advice.0.{name}" for name in ADVICE_FIELDS)]
 
 
@@ -47,8 +47,9 @@ def csv_rows(records: Iterable[Record], shapes: Sequence[Shape] = ()) -> Iterato
     """Lines of CSV without line ends: the header, then one for each Record as it comes.
 
     `shapes` are what the Records are of, in the same order, where they have names or occur several times.
-    `chip.peak_flop_per_s` is that of A's format; lists are `name=value` joined by `; `; what a Record lacks is empty.
-    Text that a spreadsheet would take for a formula begins with an apostrophe.
+    `chip.peak_flop_per_s` is that of A's format; lists are `name=value` joined by `; `, `count.arrays` with loaded and
+    stored bytes as the value; what a Record lacks is empty. Text that a spreadsheet would take for a formula begins
+    with an apostrophe.
     """
     names = columns()
     yield line(names)
@@ -71,6 +72,9 @@ def flat(record: Record) -> dict[str, Any]:
         found["problem.groups"] = "; ".join("x".join(map(str, group)) for group in record.problem.groups)
     if record.problem and record.chip:
         found["chip.peak_flop_per_s"] = record.chip.peak_flop_per_s.get(record.problem.a_format)
+    if record.count:
+        asked = (f"{each.name}={each.load_bytes}/{each.store_bytes}" for each in record.count.arrays)
+        found["count.arrays"] = "; ".join(asked)
     if p := record.prediction:
         for level in p.levels:
             found |= {f"prediction.levels.{level.name}.{name}": getattr(level, name) for name in LEVEL_FIELDS}
