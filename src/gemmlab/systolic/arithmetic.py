@@ -86,7 +86,8 @@ def unit_of(problem: Gemm, array: Array) -> Unit:
         found = msgspec.structs.replace(
             found,
             name=told.unit,
-            about="a systolic column: one float32 addition a product, to nearest, subnormals flushed",
+            about="a systolic column: one float32 addition a product, to nearest, subnormal sums flushed",
+            subnormal_inputs=True,  # all of them are normal in float32, which the unit adds
             a_formats=(problem.a_format,),
             b_formats=(problem.b_format,),
         )

@@ -37,8 +37,8 @@ COUNTS = (
 CYCLES, ACTIVE, WEIGHT_STALL, WEIGHT_SHIFT, INPUT, OUTPUT, SKEW, DRAIN = range(8)
 TILES, SLOTS, MACS, RIGHT_READS, OTHER_READS, PARTIAL, RESULTS, RIGHT_BITS, OTHER_BITS, RESULT_BITS = range(8, 18)
 #: the array's clock: of the tile before, when its rows began to enter, no more did, its last word had left; of held
-#: sums also when its last row entered, and the rows of its results
-START, END, DONE, LANDED, TALL = range(5)
+#: sums also when its last row entered, and the rows of its results; and when the last word of all tiles had left
+START, END, DONE, LANDED, TALL, LEFT = range(6)
 #: DRAM's clock: nothing left to do, results of the last tile written, of the one before, all written
 FREE, WRITTEN, BEFORE, WRITE_END = range(4)
 FETCH_START, HELD_READY, FETCH_END = range(3)
@@ -76,7 +76,7 @@ class Work(NamedTuple):
 def run_tiles(work: Work, times: Any) -> Any:
     """What `COUNTS` names, of all tiles one after another; rows of `times` get each tile's place and times."""
     total = work.down * work.across * work.strips
-    told, clock, dram = np.zeros(18, np.int64), np.zeros(5, np.int64), np.zeros(4)
+    told, clock, dram = np.zeros(18, np.int64), np.zeros(6, np.int64), np.zeros(4)
     queue, place = np.zeros((work.ahead + 1, 3)), np.zeros(3, np.int64)
     for tile in range(min(work.ahead, total)):
         fetch(work, tile, 0.0, queue, dram, told)
@@ -109,9 +109,9 @@ def run_tiles(work: Work, times: Any) -> Any:
             note(times[tile], place, queue[slot], shifted, work.shift, clock, dram)
     drained = work.rows if not work.moves_sums and work.drain > 0 else 0
     told[DRAIN] += drained
-    told[SKEW] += clock[DONE] - clock[END] - drained
-    told[CYCLES] = max(clock[DONE], whole(dram[WRITE_END]))
-    told[OUTPUT] += told[CYCLES] - clock[DONE]
+    told[SKEW] += clock[LEFT] - clock[END] - drained
+    told[CYCLES] = max(clock[LEFT], whole(dram[WRITE_END]))
+    told[OUTPUT] += told[CYCLES] - clock[LEFT]
     return told
 
 
@@ -150,8 +150,10 @@ def enter(work: Work, start: int, length: int, tall: int, wide: int, final: bool
     told[ACTIVE] += work.passes * length
     if work.moves_sums:
         clock[DONE] = clock[END] + work.rows + wide - 2
+        clock[LEFT] = max(clock[LEFT], clock[DONE])
         return
     clock[DONE] = clock[END] + tall + wide - 2 + (work.rows if work.drain > 0 else 0)
+    clock[LEFT] = max(clock[LEFT], clock[DONE])
     if final:
         clock[LANDED], clock[TALL] = clock[END], tall
 

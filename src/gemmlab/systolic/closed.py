@@ -31,8 +31,11 @@ def counted(problem: Gemm, array: Array) -> Tally:
     told = arithmetic(problem, array)
     size = sides(problem, array.flow)
     best: Tally | None = None
-    for plan in plans(problem, array):
-        form = formula(size, array, told, plan.strips if array.moves_sums else 1)
+    ways = plans(problem, array)
+    if array.sram_bytes is None:
+        ways = ways[:1]  # more strips only add cycles, and nothing comes twice as it is
+    for plan in ways:
+        form = formula(size, array, told, plan.strips if array.moves_sums else 1, plan.outer)
         bits = traffic(problem, array, plan)
         strips = plan.strips if array.moves_sums else 1
         if best is None or (form.cycles, sum(bits)) < (best.cycles, best.a_bits + best.b_bits + best.c_bits):

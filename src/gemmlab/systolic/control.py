@@ -29,6 +29,13 @@ def control(size: Sides, array: Array, told: Arithmetic) -> Any:
     return np.array(make(size, array, told), np.int64)
 
 
+def last_cycle(table: Any, array: Array, passes: int) -> int:
+    """The cycle in which the last word leaves; it need not be one of the last tile's."""
+    ends = table[:, START] + passes * table[:, LENGTH] + table[:, TALL] + table[:, WIDE] - 3
+    drain = array.rows if not array.moves_sums and array.drain != "side" else 0
+    return int(ends.max()) + drain
+
+
 def moving_sums(size: Sides, array: Array, told: Arithmetic) -> list[tuple[int, ...]]:
     """The rows of an array that holds an operand."""
     shift = array.rows * (told.b_parts if array.flow.held == "b" else told.a_parts)

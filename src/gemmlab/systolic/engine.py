@@ -113,7 +113,7 @@ def quickest(problem: Gemm, array: Array) -> tuple[Tally, Plan]:
     for plan in plans(problem, array):
         bits = sum(traffic(problem, array, plan))
         if best is not None:
-            least = formula(size, array, told, plan.strips if array.moves_sums else 1).cycles
+            least = formula(size, array, told, plan.strips if array.moves_sums else 1, plan.outer).cycles
             known = best[0].a_bits + best[0].b_bits + best[0].c_bits
             if (max(least, bits * per_bit), bits) >= (best[0].cycles, known):
                 continue

@@ -32,7 +32,12 @@ def pieces(length: Any, size: int) -> Any:
 
 
 def formula(
-    sides: Sides, array: Array, told: Arithmetic, strips: Any, largest: Callable[[Any, Any], Any] = max
+    sides: Sides,
+    array: Array,
+    told: Arithmetic,
+    strips: Any,
+    outer: str = "cols",
+    largest: Callable[[Any, Any], Any] = max,
 ) -> Formula:
     """The counts of one multiplication whose moving side is cut into that many strips, as equal as they can be.
 
@@ -40,15 +45,22 @@ def formula(
     rows + cols - 2 more. With single weights these times add up tile by tile; with double ones the shift of the next
     tile hides behind the rows of this one. Of held sums: the wave of a tile takes stream + rows + cols - 2, a drain
     through the bottom edge rows more, which shadow registers hide behind the next tile. Exact edges take the PEs in
-    use in place of `rows` and `cols`, but for what has to pass all rows of PEs. SCALE-Sim (Samajdar et al., ISPASS
-    2020) has the single-buffered forms; the double-buffered ones are those that the grid of registers shows.
+    use in place of `rows` and `cols`, but for what has to pass all rows of PEs. Where tiles overlap and the last column
+    of tiles is narrow and short, the one before may leave last: `outer` says, as in a plan, which one that is.
+    SCALE-Sim (Samajdar et al., ISPASS 2020) has the single-buffered forms; the double-buffered ones are those that the
+    grid of registers shows.
     """
     make = moving_sums if array.moves_sums else held_sums
-    return make(sides, array, told, strips, largest)
+    return make(sides, array, told, strips, outer, largest)
+
+
+def outlast(array: Array, across: Any, last_cols: Any, since: Any, largest: Callable[[Any, Any], Any]) -> Any:
+    """Cycles by which the last wide tile, whose rows ended `since` cycles before, leaves after the narrow one."""
+    return (across > 1) * largest(array.cols - last_cols - since, 0)
 
 
 def moving_sums(
-    sides: Sides, array: Array, told: Arithmetic, strips: Any, largest: Callable[[Any, Any], Any]
+    sides: Sides, array: Array, told: Arithmetic, strips: Any, outer: str, largest: Callable[[Any, Any], Any]
 ) -> Formula:
     """Of a dataflow that holds an operand: the tiles of rows x cols are held, once a strip."""
     down, across = pieces(sides.rows, array.rows), pieces(sides.cols, array.cols)
@@ -66,6 +78,10 @@ def moving_sums(
         gaps = gaps + (strips - longer) * largest(shift - told.passes * short, 0)
         shifts = shift + down * across * gaps - largest(shift - told.passes * short, 0)
         skew = array.rows - 2 + (last_cols if array.edges == "exact" else array.cols)
+        if array.edges == "exact":
+            takes = largest(told.passes * short, shift)
+            since = strips * takes + longer * (largest(told.passes * (short + 1), shift) - takes)
+            skew = skew + outlast(array, across, last_cols, down * (since if outer == "cols" else takes), largest)
     return Formula(
         tiles=tiles,
         cycles=active + shifts + skew,
@@ -81,7 +97,9 @@ def moving_sums(
     )
 
 
-def held_sums(sides: Sides, array: Array, told: Arithmetic, strips: Any, largest: Callable[[Any, Any], Any]) -> Formula:
+def held_sums(
+    sides: Sides, array: Array, told: Arithmetic, strips: Any, outer: str, largest: Callable[[Any, Any], Any]
+) -> Formula:
     """Of the dataflow that holds the sums: a tile of rows x cols of them at a time, the whole stream for each."""
     down, across = pieces(sides.rows, array.rows), pieces(sides.cols, array.cols)
     tiles = down * across
@@ -95,7 +113,9 @@ def held_sums(sides: Sides, array: Array, told: Arithmetic, strips: Any, largest
         every_skew = across * sides.rows + down * sides.cols - 2 * tiles
         last_skew = last_rows + last_cols - 2
     if array.drain == "shadow":
-        skew = last_skew
+        since = largest(stream, last_rows) + (down - 1) * (largest(stream, array.rows) if outer == "cols" else 0)
+        exact = array.edges == "exact"
+        skew = last_skew + (outlast(array, across, last_cols, since, largest) if exact else 0)
         whole, short = largest(array.rows - stream, 0), largest(last_rows - stream, 0)
         drain = array.rows + across * ((down - 1) * whole + short) - short
     else:

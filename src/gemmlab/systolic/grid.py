@@ -11,7 +11,7 @@ from gemmlab.problem import Gemm
 from gemmlab.problem.checks import whole
 from gemmlab.record import GemmlabError, SystolicOverflow, SystolicSection
 from gemmlab.systolic.array import Array
-from gemmlab.systolic.control import LENGTH, MOST_TILES, SHIFT_AT, START, TALL, WIDE, control
+from gemmlab.systolic.control import LENGTH, MOST_TILES, SHIFT_AT, START, control, last_cycle
 from gemmlab.systolic.dataflow import sides
 from gemmlab.systolic.figures import Tally, check, section
 from gemmlab.systolic.machine import Machine
@@ -73,7 +73,7 @@ class Grid:
 
     def state(self, cycle: int) -> dict[str, Any]:
         """Every register after that cycle, from 0, as lists: see `state`. Raises GemmlabError past the end."""
-        last = self.last_cycle()
+        last = last_cycle(self.table, self.array, self.load.told.passes)
         if not 0 <= whole("cycle", cycle) <= last:
             raise GemmlabError(f"cycle {cycle} is none of this grid's", f"from 0 to {last}")
         if self.seen is None or self.seen[0].cycle > cycle:
@@ -82,12 +82,6 @@ class Grid:
         for each in self.seen:
             each.advance(cycle + 1)
         return {**state(self.array, self.load, self.table, *self.seen), "cycles": last + 1}
-
-    def last_cycle(self) -> int:
-        """The cycle in which the last word leaves, by the table that the edges follow."""
-        row, passes = self.table[-1], self.load.told.passes
-        end = int(row[START] + passes * row[LENGTH] + row[TALL] + row[WIDE]) - 3
-        return end + (self.array.rows if not self.array.moves_sums and self.array.drain != "side" else 0)
 
     def run(self) -> tuple[Words, SystolicSection]:
         """D (m, n) in the accumulator's type, and the section, after the last word has left."""

@@ -38,7 +38,7 @@ def closed_forms(m: Any, n: Any, k: Any, array: Array, a_format: str = "int8", b
     strips: Any = 1
     if array.moves_sums and array.accumulators is not None:
         strips = np.where(sides.rows > array.rows, pieces(sides.stream, array.accumulators), 1)
-    form = formula(sides, array, told, strips, np.maximum)
+    form = formula(sides, array, told, strips, largest=np.maximum)
     macs = size["m"] * size["n"] * size["k"]
     right_is_a = flow.right == "a"
     counts = {
@@ -58,4 +58,4 @@ def closed_forms(m: Any, n: Any, k: Any, array: Array, a_format: str = "int8", b
         "c_reads": form.partial,
         "c_writes": form.results,
     }
-    return {name: np.asarray(each) for name, each in counts.items()}
+    return {name: each + np.zeros_like(form.tiles) for name, each in counts.items()}

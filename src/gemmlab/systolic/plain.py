@@ -11,7 +11,21 @@ from typing import Any
 import numpy as np
 
 from gemmlab.systolic.array import Array
-from gemmlab.systolic.control import CLOSES, COL, COLS, FIRST, LENGTH, OPENS, ROW, ROWS, SHIFT_AT, START, TALL, WIDE
+from gemmlab.systolic.control import (
+    CLOSES,
+    COL,
+    COLS,
+    FIRST,
+    LENGTH,
+    OPENS,
+    ROW,
+    ROWS,
+    SHIFT_AT,
+    START,
+    TALL,
+    WIDE,
+    last_cycle,
+)
 from gemmlab.systolic.pulse import MACS, OVERFLOWS, PARTIAL_READS, PARTIAL_WRITES, READ_OTHER, READ_RIGHT, RESULTS
 from gemmlab.systolic.words import LARGEST, Load, Words
 
@@ -48,12 +62,7 @@ class Plain:
     @property
     def done(self) -> bool:
         """Whether every word has left."""
-        row = self.table[-1]
-        end = row[START] + self.load.told.passes * row[LENGTH]
-        if self.array.moves_sums:
-            return bool(self.cycle >= end + self.array.rows + row[WIDE] - 2)
-        drain = self.array.rows if self.array.drain != "side" else 0
-        return bool(self.cycle >= end + row[TALL] + row[WIDE] - 2 + drain)
+        return self.cycle > last_cycle(self.table, self.array, self.load.told.passes)
 
     def advance(self, to: int) -> None:
         """Run until that many cycles are over, or all is done."""
@@ -61,10 +70,11 @@ class Plain:
             self.near = self.table[
                 (self.table[:, SHIFT_AT] <= self.cycle) & (self.cycle < self.table[:, START] + self.past)
             ]
-            if self.array.moves_sums:
-                self.moving_sums()
-            else:
-                self.held_sums()
+            with np.errstate(all="ignore"):  # infinities and NaN are words like any other
+                if self.array.moves_sums:
+                    self.moving_sums()
+                else:
+                    self.held_sums()
             self.cycle += 1
 
     def active(self) -> Words:

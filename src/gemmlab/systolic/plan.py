@@ -53,35 +53,41 @@ def fewest_strips(size: Sides, array: Array) -> int:
 def plans(problem: Gemm, array: Array) -> list[Plan]:
     """Every way worth trying that SRAM holds, fewest strips first; never empty, and more of them with more SRAM.
 
-    Strips get twice as many until each is one row. Of each, what is kept is as much as fits: keeping more only takes
+    Of each number of strips, what is kept is as much as fits: keeping more only takes
     fetches away. Raises GemmlabError where SRAM holds none.
     """
     foot = footprint(problem, array)
+    if array.sram_bytes is None:
+        counts = strip_counts(foot.sides, array)
+        return [Plan(strips, outer, True, True) for strips in counts for outer in ("cols", "inner")]
     found: list[Plan] = []
     least = None
-    strips = fewest_strips(foot.sides, array)
-    while True:
+    for strips in strip_counts(foot.sides, array):
         for outer in ("cols", "inner"):
             fitting: list[Plan] = []
             for right, other in ((True, True), (True, False), (False, True), (False, False)):
                 plan = Plan(strips, outer, right, other)
                 need = sram_bits(foot, array, plan)
                 least = need if least is None else min(least, need)
-                fits = array.sram_bytes is None or need <= 8 * array.sram_bytes
+                fits = need <= 8 * array.sram_bytes
                 if fits and not any(has.keep_right >= right and has.keep_other >= other for has in fitting):
                     fitting.append(plan)
             found += fitting
-        if strips >= foot.sides.stream:
-            break
-        strips = min(2 * strips, foot.sides.stream)
     if not found:
-        assert array.sram_bytes is not None
         raise GemmlabError(
             f"SRAM of {capacity_text(array.sram_bytes)} does not hold {array.tiles_ahead} pieces of each operand, "
             f"which take {capacity_text(ceil_div(least or 0, 8))}",
             "more SRAM, a smaller array, or narrower formats",
         )
     return found
+
+
+def strip_counts(size: Sides, array: Array) -> list[int]:
+    """Numbers of strips worth trying: the fewest, and twice as many until each strip is one row."""
+    counts = [fewest_strips(size, array)]
+    while counts[-1] < size.stream:
+        counts.append(min(2 * counts[-1], size.stream))
+    return counts
 
 
 def sram_bits(foot: Footprint, array: Array, plan: Plan) -> int:

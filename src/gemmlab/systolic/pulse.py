@@ -95,7 +95,7 @@ def moving_sums(
             shift_in(t, frame, table, other, chain, at, counts)
             leave_foot(t, frame, table, sums[at[FLIP], pes:], out, at, counts)
             row = at[OLDEST]
-            while row <= newest and t >= last_word(frame, table, row):
+            while row <= newest and t >= wave_end(frame, table, row):
                 row += 1
             at[OLDEST] = row
         else:
@@ -103,9 +103,9 @@ def moving_sums(
         at[CYCLE] += 1
 
 
-def last_word(frame: Frame, table: Any, row: int) -> int:
-    """The cycle in which a tile's last word leaves the foot of its last column."""
-    last: int = table[row, START] + frame.passes * table[row, LENGTH] + frame.rows + table[row, WIDE] - 3
+def wave_end(frame: Frame, table: Any, row: int) -> int:
+    """The cycle in which a tile's wave leaves the foot of the array's last column, in use or not."""
+    last: int = table[row, START] + frame.passes * table[row, LENGTH] + frame.rows + frame.cols - 3
     return last
 
 
@@ -393,7 +393,7 @@ def shift_out(t: int, frame: Frame, table: Any, chain: Any, out: Any, at: Any, c
 
 #: to be compiled, each after those that it calls
 PARTS = (
-    "last_word",
+    "wave_end",
     "add",
     "add_held",
     "add_checked",
