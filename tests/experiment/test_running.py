@@ -163,6 +163,7 @@ def test_the_rungs_of_a_cpu_are_counted_by_their_own_loops_and_predicted(name):
     assert record.prediction.time_s > 0
     assert record.prediction.bound in ("compute", "latency", "calls of Python", "l1", "l2", "l3", "dram")
     assert record.kernel is None
+    assert any("NumPy's library" in note for note in record.measurement.notes) == (name == "blocks")
     assert Record.from_json(record.to_json()) == record
 
 

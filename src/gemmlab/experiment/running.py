@@ -25,6 +25,7 @@ from gemmlab.run.process import Pool, shown
 from gemmlab.run.timing import Limits, Protocol
 
 PER_CORE = ("shared", "register")  #: levels that a CPU's cores have for themselves
+HANDED_ON = "blocks: loads are of what it hands to NumPy; what NumPy's library loads again is not counted"
 NVIDIA = ("cuda", "triton", "torch")  #: backends whose devices the driver numbers
 
 Told = Callable[[str], None]
@@ -279,7 +280,7 @@ def walked(problem: Gemm, chip: Chip, used: Chip, outcome: Outcome, threads: int
         prediction = predict_cpu(problem, chip, rung, counted, threads=working, library=library)
     except GemmlabError as error:
         return bare, f"not counted: {error.text}"
-    return msgspec.structs.replace(bare, count=counted, prediction=prediction), ""
+    return msgspec.structs.replace(bare, count=counted, prediction=prediction), HANDED_ON if rung == "blocks" else ""
 
 
 def failed(problem: Gemm, contender: Contender, error: BaseException) -> Record:
