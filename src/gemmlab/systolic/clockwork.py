@@ -77,9 +77,9 @@ def run_tiles(work: Work, times: Any) -> Any:
     """What `COUNTS` names, of all tiles one after another; rows of `times` get each tile's place and times."""
     total = work.down * work.across * work.strips
     told, clock, dram = np.zeros(18, np.int64), np.zeros(6, np.int64), np.zeros(4)
-    queue, place = np.zeros((work.ahead + 1, 3)), np.zeros(3, np.int64)
+    queue, place, ahead = np.zeros((work.ahead + 1, 3)), np.zeros(3, np.int64), np.zeros(3, np.int64)
     for tile in range(min(work.ahead, total)):
-        fetch(work, tile, 0.0, queue, dram, told)
+        fetch(work, tile, 0.0, ahead, queue, dram, told)
     for tile in range(total):
         locate(work, tile, place)
         rows = min(work.rows, work.side_rows - place[0] * work.rows)
@@ -102,7 +102,7 @@ def run_tiles(work: Work, times: Any) -> Any:
             told[OUTPUT] += start - come
         enter(work, start, length, tall, wide, final, clock, told)
         if tile + work.ahead < total:
-            fetch(work, tile + work.ahead, float(clock[END] + work.rows - 1), queue, dram, told)
+            fetch(work, tile + work.ahead, float(clock[END] + work.rows - 1), ahead, queue, dram, told)
         if final:
             write(work, start, clock[END], cols * (length if work.moves_sums else rows), dram, told)
         if tile < len(times):
@@ -158,9 +158,8 @@ def enter(work: Work, start: int, length: int, tall: int, wide: int, final: bool
         clock[LANDED], clock[TALL] = clock[END], tall
 
 
-def fetch(work: Work, tile: int, room: float, queue: Any, dram: Any, told: Any) -> None:
+def fetch(work: Work, tile: int, room: float, place: Any, queue: Any, dram: Any, told: Any) -> None:
     """Bring a tile's operands once there is `room` for them, the held one first; what was kept does not come again."""
-    place = np.zeros(3, np.int64)
     locate(work, tile, place)
     rows = min(work.rows, work.side_rows - place[0] * work.rows)
     cols = min(work.cols, work.side_cols - place[1] * work.cols)

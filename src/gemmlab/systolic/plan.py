@@ -11,6 +11,8 @@ from gemmlab.systolic.array import Array
 from gemmlab.systolic.dataflow import Sides, sides
 from gemmlab.units import capacity_text, ceil_div
 
+MANY_TILES = 1 << 20  #: a tenth of a second's walk
+
 
 class Plan(NamedTuple):
     """One way: the moving side in strips, or the stream of held sums in as many pieces."""
@@ -58,11 +60,13 @@ def plans(problem: Gemm, array: Array) -> list[Plan]:
     """
     foot = footprint(problem, array)
     if array.sram_bytes is None:
-        counts = strip_counts(foot.sides, array)
+        counts = [strips for strips, few in strip_counts(foot.sides, array) if few]
         return [Plan(strips, outer, True, True) for strips in counts for outer in ("cols", "inner")]
     found: list[Plan] = []
     least = None
-    for strips in strip_counts(foot.sides, array):
+    for strips, few in strip_counts(foot.sides, array):
+        if found and not few:
+            break
         for outer in ("cols", "inner"):
             fitting: list[Plan] = []
             for right, other in ((True, True), (True, False), (False, True), (False, False)):
@@ -82,11 +86,17 @@ def plans(problem: Gemm, array: Array) -> list[Plan]:
     return found
 
 
-def strip_counts(size: Sides, array: Array) -> list[int]:
-    """Numbers of strips worth trying: the fewest, and twice as many until each strip is one row."""
-    counts = [fewest_strips(size, array)]
-    while counts[-1] < size.stream:
-        counts.append(min(2 * counts[-1], size.stream))
+def strip_counts(size: Sides, array: Array) -> list[tuple[int, bool]]:
+    """Numbers of strips: the fewest, and twice as many until each strip is one row; and whether their tiles are few.
+
+    More than `MANY_TILES` are worth trying only where SRAM holds nothing else, the fewest strips excepted.
+    """
+    strips = fewest_strips(size, array)
+    tiles = ceil_div(size.rows, array.rows) * ceil_div(size.cols, array.cols)
+    counts = [(strips, True)]
+    while strips < size.stream:
+        strips = min(2 * strips, size.stream)
+        counts.append((strips, tiles * strips <= MANY_TILES))
     return counts
 
 
