@@ -83,6 +83,14 @@ def test_what_no_kernel_takes_is_left_out_and_said(run, tmp_path):
     assert "3 of 4 multiplications are left out: no kernel takes int4, float8_e5m2\n" in ran.err
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="names there are bytes")
+def test_a_file_of_shapes_whose_name_is_no_utf_8(run, tmp_path):
+    name = os.fsdecode(b"\xfe.csv")
+    (tmp_path / name).write_text("m,n,k\n8,8,8\n")
+    assert run("run", name, *QUICK, "--store", "runs.sqlite").status == 0
+    assert r"\udcfe.csv" in run("run", "--runs", "--store", "runs.sqlite").out
+
+
 def test_faults_are_records_and_the_rest_is_measured(run, shapes):
     names = ",".join(f"{FAULTY}:{name}" for name in ("out_of_bounds", "never", "nan"))
     ran = run("run", shapes, *QUICK[:2], "--kernel", f"{names},numpy", "--rounds", 3, "--timeout", "1s", "--json")

@@ -200,3 +200,15 @@ def test_a_key_reads_as_it_is_said():
     assert item(1024, 50257, 768, "bfloat16", layout="nt").key == Key(
         "1024x50257x768 bfloat16 layout=nt", "epyc-7b13", "cpu", "packed", 1
     )
+
+
+def test_a_user_without_a_home_is_told(monkeypatch):
+    for name in ("XDG_DATA_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+
+    def homeless():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", homeless)
+    with pytest.raises(GemmlabError, match="no home folder to keep runs in\n\nhint: --store FILE"):
+        open_store()

@@ -81,11 +81,12 @@ def checked_output(given: dict[str, Any]) -> dict[str, Any]:
 def sweep(source: Sequence[str], shapes: Sequence[Shape], formats: Sequence[str], given: dict[str, Any]) -> int:
     """Run many shapes, or one that is to be kept; raises GemmlabError."""
     from gemmlab.cli import run_sweep
+    from gemmlab.run.fault import encodable
 
     if "plot" in given:
         raise GemmlabError("--plot draws one multiplication, and this is a sweep", "one multiplication without --store")
     choices = SHAPES.of(given)
-    suite = choices.pop("suite", "") or os.path.basename("x".join(source)) or "groups"
+    suite = choices.pop("suite", "") or encodable(os.path.basename("x".join(source))) or "groups"
     suite += "".join(f" {name}={value}" for name, value in choices.items())
     chosen = contenders_of(given, None)
     records = run_sweep.run_sweep(shapes, suite, chosen, options_of(given), given, formats)

@@ -18,10 +18,16 @@ ELSEWHERE = "--store FILE names another file"
 
 
 def default_path() -> Path:
-    """`gemmlab/runs.sqlite` in the user's data folder: XDG_DATA_HOME, LOCALAPPDATA on Windows, else ~/.local/share."""
+    """`gemmlab/runs.sqlite` in the user's data folder: XDG_DATA_HOME, LOCALAPPDATA on Windows, else ~/.local/share.
+
+    Raises GemmlabError where nobody knows the user's home.
+    """
     given = os.environ.get("XDG_DATA_HOME", "") or (os.environ.get("LOCALAPPDATA", "") if os.name == "nt" else "")
     # The XDG base directory specification has relative paths ignored.
-    base = Path(given) if os.path.isabs(given) else Path.home() / ".local" / "share"
+    try:
+        base = Path(given) if os.path.isabs(given) else Path.home() / ".local" / "share"
+    except RuntimeError:  # a user without HOME whom the system does not know, as in a container
+        raise GemmlabError("this user has no home folder to keep runs in", "--store FILE, or set HOME") from None
     return base / "gemmlab" / "runs.sqlite"
 
 
