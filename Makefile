@@ -51,7 +51,7 @@ docs: $(READY)
 cold: $(READY)
 	@$(VENV)/bin/python benchmarks/cold_start.py --rounds 15 --dry
 
-check: test lint types contract wheel cold
+check: test-web test lint types contract wheel cold
 
 # The stamp keeps the folder it was made for: an environment that was moved points at files that are no longer there.
 $(READY): pyproject.toml tools/set-up $(if $(filter $(CURDIR),$(shell cat $(READY) 2>/dev/null)),,moved)

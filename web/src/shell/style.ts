@@ -69,6 +69,7 @@ export const base = css`
   }
   .scroll {
     overflow-x: auto;
+    position: relative;
   }
   table {
     border-collapse: collapse;

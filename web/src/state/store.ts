@@ -99,6 +99,11 @@ export class Store {
     this.tell();
   }
 
+  /** Draw again: something that is no state, such as words, has come. */
+  refresh(): void {
+    this.tell();
+  }
+
   /** Call back after every change, until the function returned is called. */
   subscribe(listener: () => void): () => void {
     this.listeners.add(listener);

@@ -25,6 +25,7 @@ export function wordsOf(section: string, language: Language = store.page.lang): 
   if (!loading) {
     loading = load().then(({ default: found }) => {
       for (const [key, text] of Object.entries(found)) held[language].set(key, text);
+      store.refresh();
     });
     loading.catch(() => asked.delete(path));
     asked.set(path, loading);
@@ -61,7 +62,11 @@ export function fill(words: string, given: Arguments, language: Language): strin
   });
 }
 
+/** Words in the page's language, or in the other while those are still on their way. */
 function find(key: string): string | undefined {
   const { lang, lvl } = store.page;
-  return held[lang].get(`${key}.${lvl}`) ?? held[lang].get(key);
+  const other = lang === 'en' ? 'it' : 'en';
+  return (
+    held[lang].get(`${key}.${lvl}`) ?? held[lang].get(key) ?? held[other].get(`${key}.${lvl}`) ?? held[other].get(key)
+  );
 }

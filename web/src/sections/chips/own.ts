@@ -30,8 +30,8 @@ export function ownForm(): TemplateResult {
   };
   const start: OwnFigures = asOwn(chipOf(chip, mine));
   return html`
-    <section class="card" aria-labelledby="mine">
-      <h2 id="mine">${t('chips.own')}</h2>
+    <section class="card">
+      <h2>${t('chips.own')}</h2>
       <p>${t('chips.own.about')}</p>
       <div class="fields wide">
         ${OWN_CHIP.map((name) => {

@@ -41,8 +41,8 @@ export function label(figure: Figure): string {
 
 export function sheet(of: Chip): TemplateResult {
   return html`
-    <section class="card" aria-labelledby="one">
-      <h2 id="one">${of.name === 'own' ? t('chips.own') : of.fullName}</h2>
+    <section class="card">
+      <h2>${of.name === 'own' ? t('chips.own') : of.fullName}</h2>
       <p class="quiet">
         ${[of.architecture, of.year, t(`chips.standing.${of.standing.replaceAll(/[ ,]+/g, '_')}`)].filter(Boolean).join(' · ')}
       </p>
@@ -112,8 +112,8 @@ function tile(of: Chip, format: string): TemplateResult | string {
 export function sources(of: Chip): TemplateResult {
   const places = [...new Set(of.figures.map(({ source }) => source))];
   return html`
-    <section class="card" aria-labelledby="every">
-      <h2 id="every">${t('chips.figures')}</h2>
+    <section class="card">
+      <h2>${t('chips.figures')}</h2>
       <p class="quiet">
         ${t('chips.figures.about', { n: of.figures.length, unsure: of.figures.filter((f) => !f.sure).length })}
       </p>

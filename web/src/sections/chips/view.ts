@@ -84,7 +84,7 @@ class Chips extends LabElement {
     return html`
       <h1>${t('chips.title')}</h1>
       <p>${t('chips.lead')}</p>
-      <section class="card" aria-label=${t('chips.table')}>
+      <section class="card">
         ${chipTable()}
         <p class="small quiet">${t('chips.table.about')}</p>
       </section>
