@@ -6,8 +6,9 @@ from .pages import SECTIONS, settle, wait_for
 
 HOSTILE = (
     "#", "#/", "#?", "#/nowhere", "#/chips?chip=", "#/chips?chip=%E0%A4%A", "#/chips?__proto__=1", "#/constructor",
-    "#/<img src=x onerror=console.error(1)>", "#/chips?chip=<script>console.error(1)</script>", "#/chips?sort=year&sort=knee",
-    "#/chips?mine=1e999________", "#/chips?lang=xx&theme=0&lvl=1", "#/chips?" + "a=1&" * 3000, "#javascript:console.error(1)",
+    "#/<img src=x onerror=console.error(1)>", "#/chips?chip=<script>console.error(1)</script>",
+    "#/chips?sort=year&sort=knee", "#/chips?mine=1e999________", "#/chips?lang=xx&theme=0&lvl=1",
+    "#/chips?" + "a=1&" * 3000, "#javascript:console.error(1)",
 )  # fmt: skip
 
 
