@@ -11,7 +11,7 @@ from gemmlab.systolic.array import Array
 from gemmlab.systolic.dataflow import sides
 from gemmlab.systolic.figures import Tally, check, section, tally
 from gemmlab.systolic.formula import formula
-from gemmlab.systolic.plan import plans, traffic
+from gemmlab.systolic.plan import Plan, plans, traffic
 
 
 def closed_form(problem: Gemm, array: Array) -> SystolicSection:
@@ -22,15 +22,15 @@ def closed_form(problem: Gemm, array: Array) -> SystolicSection:
     for what is more than a multiplication, and where SRAM does not hold two pieces of each operand.
     """
     check(problem)
-    whole = reduce(Tally.plus, (counted(member, array) for member in problem.members))
+    whole = reduce(Tally.plus, (chosen(member, array)[0] for member in problem.members))
     return section(problem, array, "closed form", whole.times(problem.batch))
 
 
-def counted(problem: Gemm, array: Array) -> Tally:
-    """One multiplication, by the quickest of its ways through SRAM."""
+def chosen(problem: Gemm, array: Array) -> tuple[Tally, Plan]:
+    """One multiplication, by the quickest of its ways through SRAM, and which that is."""
     told = arithmetic(problem, array)
     size = sides(problem, array.flow)
-    best: Tally | None = None
+    best: tuple[Tally, Plan] | None = None
     ways = plans(problem, array)
     if array.sram_bytes is None:
         ways = ways[:1]  # more strips only add cycles, and nothing comes twice as it is
@@ -38,7 +38,7 @@ def counted(problem: Gemm, array: Array) -> Tally:
         form = formula(size, array, told, plan.strips if array.moves_sums else 1, plan.outer)
         bits = traffic(problem, array, plan)
         strips = plan.strips if array.moves_sums else 1
-        if best is None or (form.cycles, sum(bits)) < (best.cycles, best.a_bits + best.b_bits + best.c_bits):
-            best = tally(form, strips, problem.m * problem.n * problem.k, bits)
+        if best is None or (form.cycles, sum(bits)) < (best[0].cycles, best[0].dram_bits):
+            best = tally(form, strips, problem.m * problem.n * problem.k, bits), plan
     assert best is not None
     return best

@@ -114,8 +114,7 @@ def quickest(problem: Gemm, array: Array) -> tuple[Tally, Plan]:
         bits = sum(traffic(problem, array, plan))
         if best is not None:
             least = formula(size, array, told, plan.strips if array.moves_sums else 1, plan.outer).cycles
-            known = best[0].a_bits + best[0].b_bits + best[0].c_bits
-            if (max(least, bits * per_bit), bits) >= (best[0].cycles, known):
+            if (max(least, bits * per_bit), bits) >= (best[0].cycles, best[0].dram_bits):
                 continue
         down, across, strips = tile_counts(problem, array, plan)
         if down * across * strips > MOST_TILES:
@@ -125,8 +124,7 @@ def quickest(problem: Gemm, array: Array) -> tuple[Tally, Plan]:
                 )
             continue
         found = simulated(problem, array, plan)
-        rank = (found.cycles, found.a_bits + found.b_bits + found.c_bits)
-        if best is None or rank < (best[0].cycles, best[0].a_bits + best[0].b_bits + best[0].c_bits):
+        if best is None or (found.cycles, found.dram_bits) < (best[0].cycles, best[0].dram_bits):
             best = found, plan
     assert best is not None
     return best

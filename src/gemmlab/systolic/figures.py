@@ -35,6 +35,11 @@ class Tally(NamedTuple):
     b_bits: int
     c_bits: int
 
+    @property
+    def dram_bits(self) -> int:
+        """Of all operands."""
+        return self.a_bits + self.b_bits + self.c_bits
+
     def plus(self, other: Tally) -> Tally:
         """One after the other; `strips` are the most of both."""
         sums = Tally(*(x + y for x, y in zip(self, other, strict=True)))

@@ -11,12 +11,13 @@ from gemmlab.problem import Gemm
 from gemmlab.problem.checks import whole
 from gemmlab.record import GemmlabError, SystolicOverflow, SystolicSection
 from gemmlab.systolic.array import Array
+from gemmlab.systolic.closed import chosen
 from gemmlab.systolic.control import LENGTH, MOST_TILES, SHIFT_AT, START, control, last_cycle
 from gemmlab.systolic.dataflow import sides
 from gemmlab.systolic.figures import Tally, check, section
 from gemmlab.systolic.machine import Machine
 from gemmlab.systolic.plain import Plain
-from gemmlab.systolic.plan import fewest_strips, plans, traffic
+from gemmlab.systolic.plan import traffic
 from gemmlab.systolic.pulse import MACS, OVERFLOWS, PARTIAL_READS, PARTIAL_WRITES, READ_OTHER, READ_RIGHT, RESULTS
 from gemmlab.systolic.state import numbered, state
 from gemmlab.systolic.words import Load, Words, load
@@ -39,7 +40,9 @@ class Grid:
         if problem.batch != 1 or problem.groups:
             raise GemmlabError("a grid takes one multiplication, without batch and groups", "one grid for each")
         size = sides(problem, array.flow)
-        tiles = ceil_div(size.rows, array.rows) * ceil_div(size.cols, array.cols) * fewest_strips(size, array)
+        self.plan = chosen(problem, array)[1]
+        strips = self.plan.strips if array.moves_sums else 1
+        tiles = ceil_div(size.rows, array.rows) * ceil_div(size.cols, array.cols) * strips
         if problem.multiply_adds > LARGEST or tiles > MOST_TILES:
             raise GemmlabError(
                 f"{problem.m}x{problem.n}x{problem.k} is too large to move every word, cycle by cycle",
@@ -47,7 +50,7 @@ class Grid:
             )
         self.problem, self.array = problem, array
         self.load = load(problem, array, *operands)
-        self.table = control(size, array, self.load.told)
+        self.table = control(size, array, self.load.told, self.plan)
         #: accumulators and results as the array has them, before they are turned into D
         self.shape = (size.cols, size.stream) if array.moves_sums else (size.rows, size.cols)
         self.machine = self.make(self.load)
@@ -101,10 +104,10 @@ class Grid:
         told, counts = self.load.told, self.machine.counts
         stalls = idle(self.table, self.array, told.passes, self.machine.last + 1)
         length = int(self.table[:, LENGTH].sum())
-        bits = min((traffic(self.problem, self.array, plan) for plan in fewest(self.problem, self.array)), key=sum)
+        bits = traffic(self.problem, self.array, self.plan)
         done = Tally(
             tiles=len(self.table),
-            strips=fewest_strips(sides(self.problem, self.array.flow), self.array),
+            strips=self.plan.strips if self.array.moves_sums else 1,
             cycles=self.machine.last + 1,
             active=told.passes * length,
             weight_stall=0,
@@ -140,12 +143,6 @@ class Grid:
         return SystolicOverflow(
             additions=additions, outputs=int(wrong.sum()), first=None if first is None else (first[0], first[1])
         )
-
-
-def fewest(problem: Gemm, array: Array) -> list[Any]:
-    """Plans through SRAM with the grid's strips; of held sums strips change nothing in the array."""
-    found = plans(problem, array)
-    return [plan for plan in found if not array.moves_sums or plan.strips == found[0].strips]
 
 
 def idle(table: Any, array: Array, passes: int, cycles: int) -> dict[str, int]:
