@@ -128,3 +128,10 @@ def spends(a, b, d):
 
 def returns(a, b, d):
     return a @ b
+
+
+def spends_slowly(a, b, d):
+    """So slow that no copy of the operands is taken twice."""
+    time.sleep(0.003)
+    np.matmul(a, b, out=d)
+    a[...] = 0

@@ -66,6 +66,7 @@ def test_a_right_one_is_timed_and_checked_beside_every_faulty_one():
         ("kills_its_group", "crashed", "SIGKILL"),
         ("scribbles", "crashed", "its answer cannot be read"),
         ("spends", "wrong", "of 323 elements"),
+        ("spends_slowly", "wrong", "the second time on the same operands, of 323 elements"),
         ("returns", "wrong", "323 never written"),
         ("absent", "refused", "`faulty.py` has no function `absent`; FILE.py:FUNC"),
     ],

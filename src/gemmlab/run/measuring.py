@@ -132,6 +132,7 @@ class Attempt:
         self.sustained: float | None = None
         self.copies = self.repetitions = self.rounds = 1
         self.next = 0  #: the copy that the next multiplication takes
+        self.ran = 0  #: multiplications so far
         self.notes: tuple[str, ...] = ()
         self.gauge: Gauge | None = Gauge(device) if contender.backend in ON_NVIDIA else None
 
@@ -188,6 +189,7 @@ class Attempt:
         process = self.asked()
         process.send("elapsed", self.next, count, self.copies)
         self.next = (self.next + count) % self.copies
+        self.ran += count
         if self.gauge is not None:
             self.gauge.read()
         taken = float(process.receive())
@@ -214,12 +216,25 @@ class Attempt:
         self.verdict = judged(self.problem, given, d, self.contender)
         if not self.verdict.ok:
             raise FaultError(WRONG, wrong_in_words(self.verdict))
+        if self.ran <= self.copies:
+            self.check_again(given, d)
         fastest, least = min(self.samples), limits.least_s(from_dram=not self.notes)
         if beyond(fastest, least):
             said = f"{fastest:.4g} s, and this chip cannot take less than {least:.4g} s"
             if self.contender.backend == "cpu":
                 said += ", unless it was busy when its peak was measured"
             raise FaultError(ABOVE_LIMIT, said)
+
+    def check_again(self, given: Operands, d: Any) -> None:
+        """Multiply a second time where no copy was taken twice: who changes its operands is right once."""
+        copy = (self.next - 1) % self.copies
+        self.asked().ask("poison")
+        self.asked().ask("elapsed", copy, 1, self.copies)
+        second = self.asked().ask("result", copy)
+        if bytes_of(second) != bytes_of(d):
+            self.verdict = judged(self.problem, given, second, self.contender)
+            if not self.verdict.ok:
+                raise FaultError(WRONG, f"the second time on the same operands, {wrong_in_words(self.verdict)}")
 
     def sustain(self) -> None:
         """Work without a pause, as long as asked for."""
@@ -263,6 +278,11 @@ class Attempt:
             fault=self.fault,
             environment={**found, **self.environment},
         )
+
+
+def bytes_of(d: Any) -> list[bytes]:
+    """What a result holds, of each member of a group."""
+    return [np.asarray(each).tobytes() for each in (d if isinstance(d, list | tuple) else [d])]
 
 
 def shape_of(d: Any) -> Any:
