@@ -28,6 +28,8 @@ export interface Chip {
   readonly standing: string;
   /** By format: `tensor` or `vector`. */
   readonly units: Readonly<Record<string, string>>;
+  /** Lanes of a warp, where the chip has such. */
+  readonly warpSize: number | null;
   readonly figures: readonly Figure[];
   /** The figure at a path, or null. */
   figure(path: string): Figure | null;
@@ -53,6 +55,7 @@ function read(found: Raw): Chip {
     notes: found.notes,
     standing: found.standing,
     units: found.units as Record<string, string>,
+    warpSize: found.warp_size,
     figures: (found.figures as unknown as [string, number, number, boolean, string][]).map(
       ([path, value, source, sure, note]) => ({ path, value, source: found.sources[source] ?? '', sure, note }),
     ),
@@ -92,6 +95,7 @@ export function ownChip(mine: OwnFigures, source: string): Chip {
     notes: [],
     standing: 'data sheet only',
     units: {},
+    warpSize: null,
     figures,
   });
 }
