@@ -60,7 +60,7 @@ def found(case: dict[str, Any]) -> dict[str, Any]:
         kernel = asked(problem, case)
     except GemmlabError:
         return {"kernel_found": None}
-    told = {
+    told: dict[str, Any] = {
         "kernel_found": {
             name: getattr(kernel, name)
             for name in ("block_m", "block_n", "block_k", "thread_m", "thread_n", "warp_m", "warp_n", "warps", "mma")
