@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gemmlab.systolic import pulse
+from gemmlab.systolic import pulse, pulse_held
 from gemmlab.systolic.array import DRAINS, Array
 from gemmlab.systolic.compiled import compiled
 from gemmlab.systolic.control import LENGTH, TALL, WIDE
@@ -70,7 +70,7 @@ class Machine:
 
     def advance(self, to: int) -> None:
         """Run until that many cycles are over, or all is done."""
-        run = kernels()["moving_sums" if self.array.moves_sums else "held_sums"]
+        run = kernels(self.array.moves_sums)
         shared = (to, self.frame, self.table, self.right_words, self.load.other, self.line)
         if self.array.moves_sums:
             run(*shared, self.held_line, self.behind_line, self.sum_lines, self.room, self.at, self.counts)
@@ -135,6 +135,8 @@ def with_gap(words: Words) -> Words:
 
 
 @cache
-def kernels() -> dict[str, Any]:
-    """The compiled cycles."""
-    return compiled(pulse, pulse.PARTS)
+def kernels(moves_sums: bool) -> Any:
+    """The compiled cycles of one kind of array."""
+    if moves_sums:
+        return compiled(pulse, pulse.PARTS)["moving_sums"]
+    return compiled(pulse_held, pulse_held.PARTS)["held_sums"]
