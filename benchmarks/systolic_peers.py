@@ -209,6 +209,16 @@ def memory(case: dict[str, object]) -> dict[str, float]:
     return {"grid_peak_mib": round(found["VmHWM"] / 1024, 1), "grid_own_mib": round(found["RssAnon"] / 1024, 1)}
 
 
+def has_peer(python: str | None) -> bool:
+    """Whether that Python is there and has SCALE-Sim."""
+    if python is None:
+        return False
+    try:
+        return subprocess.run([python, "-c", "import scalesim"], capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
 def processor() -> str:
     """Its name, where the system tells one."""
     info = Path("/proc/cpuinfo")
@@ -227,6 +237,9 @@ def main() -> None:
     told = parser.parse_args()
     if told.memory:
         print(json.dumps(memory(json.loads(told.memory))))
+        return
+    if not has_peer(told.peer):
+        print(f"skipped: {told.peer or 'no --peer'} has no scalesim", file=sys.stderr)
         return
     before = os.getloadavg()
     full = agreement(told.peer, told.cases, told.seed)
