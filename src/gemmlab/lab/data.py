@@ -8,12 +8,15 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from gemmlab import chips, kernels
 from gemmlab.chips import Chip
-from gemmlab.formats import bits_of
+from gemmlab.formats import bits_of, get
 from gemmlab.problem import Gemm
 from gemmlab.record import GemmlabError
 
@@ -57,17 +60,30 @@ def name_lists() -> Any:
 
 
 def format_data() -> Any:
-    """Of each of those formats: bits of an element, and the formats of C, D and the accumulator that go with it."""
+    """Of each of those formats: bits of an element and of its fraction, and the formats of C, D and the accumulator."""
     found = {}
     for name in name_lists()["formats"]:
         problem = Gemm(1, 1, 1, name)
         found[name] = {
             "bits": bits_of(name),
+            "mantissa_bits": get(name).mantissa_bits,
             "d_format": problem.d_format,
             "d_bits": bits_of(problem.d_format),
             "accumulate": problem.accumulate,
         }
     return found
+
+
+def catalogue() -> Any:
+    """The kernels as they are before a problem's formats and a tile are taken into account."""
+    return {name: msgspec.to_builtins(kernels.get(name)) for name in kernels.names()}
+
+
+def stand_ins() -> Any:
+    """Formats that hold every value of another one, those tried first in front."""
+    from gemmlab.model.machine import WIDER
+
+    return WIDER
 
 
 def colours() -> Any:
@@ -77,11 +93,33 @@ def colours() -> Any:
     return PALETTE
 
 
+def wgsl_texts() -> Any:
+    """The kernels in WGSL that the bench runs."""
+    from gemmlab.lab.reads import texts
+
+    return texts()
+
+
+def played(name: str) -> Callable[[], Any]:
+    """What `vectors` makes under that name; it is loaded when it is wanted, as it needs numba."""
+
+    def make() -> Any:
+        return getattr(import_module("gemmlab.lab.vectors"), name)()
+
+    return make
+
+
 FILES: dict[str, Callable[[], Any]] = {
+    "catalogue.json": catalogue,
     "chips.json": chip_files,
     "formats.json": format_data,
+    "kernels.json": played("kernels"),
     "names.json": name_lists,
     "palette.json": colours,
+    "precision.json": played("precision"),
+    "stand-ins.json": stand_ins,
+    "units.json": played("units"),
+    "wgsl.json": wgsl_texts,
 }
 
 

@@ -10,7 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from gemmlab import chips
-from gemmlab.lab.data import main
+from gemmlab.lab.data import main, played
+from gemmlab.lab.filmed import film
+from gemmlab.lab.limits import limits
+from gemmlab.lab.reads import reads
 
 
 def knees() -> Any:
@@ -26,7 +29,16 @@ def knees() -> Any:
     return found
 
 
-FILES: dict[str, Callable[[], Any]] = {"knees.json": knees}
+FILES: dict[str, Callable[[], Any]] = {
+    "arrays.json": played("arrays"),
+    "film.json": film,
+    "fused.json": played("fused"),
+    "knees.json": knees,
+    "limits.json": limits,
+    "plays.json": played("plays"),
+    "reads.json": reads,
+    "registers.json": played("registers"),
+}
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:], FILES))
