@@ -13,7 +13,7 @@ let observer: ResizeObserver | null = null;
 export function paintOn(canvas: Element | undefined, height: (width: number) => number, paint: Painter): void {
   if (!(canvas instanceof HTMLCanvasElement)) return;
   if (observer === null) {
-    observer = new ResizeObserver((entries) => entries.forEach(({ target }) => again(target as HTMLCanvasElement)));
+    observer = new ResizeObserver((entries) => entries.forEach(({ target }) => resized(target as HTMLCanvasElement)));
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => [...held.keys()].forEach(again));
   }
   if (!held.has(canvas)) observer.observe(canvas);
@@ -21,17 +21,17 @@ export function paintOn(canvas: Element | undefined, height: (width: number) => 
   again(canvas);
 }
 
+/** A canvas has another size; one that has left the page has none. */
+function resized(canvas: HTMLCanvasElement): void {
+  if (canvas.isConnected) return again(canvas);
+  held.delete(canvas);
+  observer?.unobserve(canvas);
+}
+
 function again(canvas: HTMLCanvasElement): void {
   const found = held.get(canvas);
-  if (!found) return;
   const width = canvas.clientWidth;
-  if (width === 0) {
-    if (!canvas.isConnected) {
-      held.delete(canvas);
-      observer?.unobserve(canvas);
-    }
-    return;
-  }
+  if (!found || width === 0) return;
   const ratio = devicePixelRatio || 1;
   const height = found.height(width);
   canvas.width = Math.round(width * ratio);
