@@ -180,3 +180,16 @@ def test_nobody_need_hear_what_is_said_on_standard_error(words, tmp_path):
     os.close(writer)
     assert heard.returncode == unheard.returncode == broken.returncode
     assert heard.stdout == unheard.stdout == broken.stdout
+
+
+def test_a_file_called_as_a_library_where_it_is_called_breaks_nothing(tmp_path):
+    """What `gemmlab` starts does not look there, as `gemmlab` itself, a script, does not."""
+    for name in ("numpy.py", "json.py", "struct.py"):
+        (tmp_path / name).write_text("def matmul(a, b, d): d[...] = a @ b\n")
+    script = "import sys; from gemmlab.cli import main; sys.exit(main())"
+    words = ("run", "8", "8", "8", "--backend", "cpu", "--kernel", "numpy,numpy.py:matmul", "--rounds", "3", "--json")
+    done = subprocess.run([sys.executable, "-P", "-c", script, *words], cwd=tmp_path, capture_output=True, check=False)
+    assert done.returncode == 0, done
+    found = [json.loads(line)["measurement"] for line in done.stdout.splitlines()]
+    assert [each["kernel"] for each in found] == ["numpy", "matmul"]
+    assert not any(each["fault"] for each in found)

@@ -216,6 +216,8 @@ BAD = [
     ("shapes.csv --format int8 --backend cpu --kernel naive", "none of the kernels takes any shape", "--format"),
     ("shapes.csv --backend cpu --kernel nmupy", "`nmupy`", "numpy"),
     ("shapes.csv --devices 0,0", "names a GPU twice", "0,1,2,3"),
+    ("shapes.csv --devices 0,-1", "--devices: -1 is no device", "from 0"),
+    ("8 8 8 --device -1 --backend cpu", "--device: -1 is no device", "from 0"),
     ("shapes.csv --devices x", "--devices: `x`", ""),
     ("--suite deepgmm", "`deepgmm`", "deepgemm"),
     ("--suite deepgemm --tokens 4", "takes no --tokens", "--format"),

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from gemmlab.problem import Gemm
+
 HERE = Path(__file__).parent
 SCRIPT = """
 import sys
@@ -59,3 +61,16 @@ def test_workers_end_with_their_parent(how, names):
         os.kill(parent.pid, how)
         parent.wait(20)
     assert gone(pids)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
+def test_where_memory_is_short_a_worker_ends_before_who_asks_it():
+    from gemmlab.run.process import Process
+    from gemmlab.run.registry import contenders
+
+    process = Process(contenders([f"{HERE / 'faulty.py'}:right"], ["cpu"])[0], threads=1, limit_s=30.0)
+    try:
+        process.ask("load", f"{HERE / 'made_up.py'}:steady", Gemm(8, 8, 8))
+        assert Path(f"/proc/{process.child.pid}/oom_score_adj").read_text().strip() == "1000"
+    finally:
+        process.end()

@@ -74,7 +74,8 @@ def probe(bits: int) -> dict[str, float]:
     package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     paths = [package, os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
-    command = [sys.executable, "-m", "gemmlab.chips.probe", str(bits)]
+    # -P: a numpy.py in the folder where it is called is no library.
+    command = [sys.executable, "-P", "-m", "gemmlab.chips.probe", str(bits)]
     try:
         done = subprocess.run(
             command,

@@ -17,9 +17,17 @@ def listed(text: str) -> tuple[str, ...]:
     return found
 
 
+def device(text: str) -> int:
+    """The number of a GPU or an adapter; raises GemmlabError."""
+    found = number(text)
+    if found < 0:
+        raise GemmlabError(f"{found} is no device", "they are counted from 0")
+    return found
+
+
 def device_list(text: str) -> tuple[int, ...]:
     """Numbers of GPUs with commas between; raises GemmlabError."""
-    found = tuple(number(name) for name in listed(text))
+    found = tuple(device(name) for name in listed(text))
     if len(set(found)) < len(found):
         raise GemmlabError(f"`{text}` names a GPU twice", "each once, as 0,1,2,3")
     return found
@@ -49,7 +57,7 @@ KERNELS = Section(
         ),
         Flag("grid", "Blocks of its launch; default as many as cover n (x) and m (y).", "XxYxZ", sides),
         Flag("threads", "Threads of the CPU; default one for each core.", "N", size),
-        Flag("device", "Which GPU, or which adapter of webgpu; default 0.", "N", number),
+        Flag("device", "Which GPU, or which adapter of webgpu; default 0.", "N", device),
     ),
 )
 

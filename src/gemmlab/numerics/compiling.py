@@ -52,7 +52,9 @@ def made(job: Job) -> Made:
         asked.write_bytes(msgspec.json.encode(job))
         # Under TRITON_INTERPRET a kernel is no kernel; here it is compiled all the same.
         around = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
-        command = [sys.executable, "-m", "gemmlab.numerics.compiling", str(asked), str(answered)]
+        paths = [str(Path(__file__).parents[2]), around.get("PYTHONPATH", "")]
+        around["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+        command = [sys.executable, "-P", "-m", "gemmlab.numerics.compiling", str(asked), str(answered)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=around)
         if not answered.exists():
             words = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]

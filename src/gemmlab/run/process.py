@@ -39,7 +39,8 @@ class Process:
         self.stopped = self.ended = False
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
         self.child = subprocess.Popen(
-            [sys.executable, "-m", "gemmlab.run.worker", str(os.getpid())],
+            # -P: a numpy.py in the folder where it is called is no library.
+            [sys.executable, "-P", "-m", "gemmlab.run.worker", str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.errors,

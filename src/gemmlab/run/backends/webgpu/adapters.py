@@ -92,7 +92,7 @@ def adapter(number: int) -> Adapter:
     """The adapter of that number, asked in a child; raises GemmlabError where there is none or wgpu is missing."""
     if importlib.util.find_spec("wgpu") is None:
         raise GemmlabError("wgpu is not installed", EXTRA)
-    command = [sys.executable, "-m", __spec__.name]
+    command = [sys.executable, "-P", "-m", __spec__.name]
     try:
         done = subprocess.run(
             command,
