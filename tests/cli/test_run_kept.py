@@ -132,14 +132,15 @@ def test_an_interrupted_sweep_goes_on_and_a_fresh_one_begins_again(run, shapes, 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is a signal")
-def test_ctrl_c_of_the_command_itself(tmp_path):
+@pytest.mark.parametrize(("how", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ctrl_c_of_the_command_itself_and_who_asks_it_to_end(how, status, tmp_path):
     (tmp_path / "many.csv").write_text("m,n,k\n" + "".join(f"{m},64,64\n" for m in range(1, 41)))
     command = [sys.executable, "-m", "gemmlab", "run", "many.csv", *map(str, QUICK), "--store", "runs.sqlite"]
     started = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert "1 of 40" in started.stderr.readline()
-    os.kill(started.pid, signal.SIGINT)
+    os.kill(started.pid, how)
     out, err = started.communicate(timeout=120)
-    assert started.returncode == 130
+    assert started.returncode == status
     assert out == ""
     assert "Traceback" not in err
     with open_store(tmp_path / "runs.sqlite", write=False) as store:

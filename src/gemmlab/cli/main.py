@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NamedTuple
 
+from gemmlab.cli.ending import TERMINATED, Terminated, terminable
 from gemmlab.cli.stderr import quiet, unheard
 from gemmlab.record import GemmlabError, unknown_name
 
@@ -69,8 +70,9 @@ def ended(words: Sequence[str] | None) -> int:
         say(GemmlabError("cannot write the output: standard output is closed"))
         return 2
     try:
-        status = run(sys.argv[1:] if words is None else list(words))
-        sys.stdout.flush()
+        with terminable():
+            status = run(sys.argv[1:] if words is None else list(words))
+            sys.stdout.flush()
     except GemmlabError as error:
         say(error)
         return 2
@@ -80,6 +82,8 @@ def ended(words: Sequence[str] | None) -> int:
     except MemoryError as error:
         say(GemmlabError(f"memory is too small: {error}".rstrip(": "), "a smaller problem"))
         return 2
+    except Terminated:
+        return TERMINATED
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as error:
