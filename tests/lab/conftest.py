@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-STATIC = ROOT / "src" / "gemmlab" / "lab" / "static"
+STATIC = Path(os.environ.get("GEMMLAB_STATIC") or ROOT / "src" / "gemmlab" / "lab" / "static")
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
     "--no-sandbox",

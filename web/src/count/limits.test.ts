@@ -4,7 +4,7 @@ import { capacityOf, CHIPS } from '../data/chips';
 import { fits, fitted, formatOf, type KernelName } from './kernel';
 import { peakFor, resident, usableSms } from './machine';
 import { moved } from './moved';
-import { lockStepReads, tileOf, wave, waves } from './waves';
+import { lockStepReads, programAt, tileOf, wave, waves } from './waves';
 
 const cases = golden.cases as unknown as Record<string, any>[];
 const chips = new Map(CHIPS.map((chip) => [chip.name, chip]));
@@ -88,7 +88,8 @@ describe.each(
 test.each(golden.orders.map((order, i) => [i, order] as const))('launch order %i', (_, order) => {
   const grid = { ...order, k: 1, blockM: 1, blockN: 1, a: 4, b: 4, d: 4, raster: order.raster as 'n' | 'm' };
   expect(order.tiles.map((__, program) => tileOf(grid, program))).toEqual(order.tiles);
-  expect(order.waves.map((__, i) => [wave(grid, i).rows, wave(grid, i).columns])).toEqual(order.waves);
+  expect(order.waves.map((__, i) => [wave(grid, i).rows.size, wave(grid, i).columns.size])).toEqual(order.waves);
+  expect(order.tiles.map(([row, column]) => programAt(grid, row!, column!))).toEqual(order.tiles.map((__, i) => i));
   expect(new Set(order.tiles.map(String)).size).toBe(order.m * order.n);
 });
 

@@ -34,12 +34,24 @@ export function tileOf(grid: Grid, program: number): [row: number, column: numbe
   return grid.raster === 'm' ? [minor, major] : [major, minor];
 }
 
+/** Number of the program that computes that tile: `tileOf` the other way round. */
+export function programAt(grid: Grid, row: number, column: number): number {
+  let down = ceilDiv(grid.m, grid.blockM);
+  let across = ceilDiv(grid.n, grid.blockN);
+  let [major, minor] = [row, column];
+  if (grid.raster === 'm') [down, across, major, minor] = [across, down, column, row];
+  const group = Math.min(grid.group, down);
+  const first = Math.floor(major / group) * group;
+  const height = Math.min(down - first, group);
+  return first * across + minor * height + (major - first);
+}
+
 export interface Wave {
   readonly first: number;
   readonly programs: number;
   /** Distinct rows of tiles (strips of A) and columns (strips of B). */
-  readonly rows: number;
-  readonly columns: number;
+  readonly rows: ReadonlySet<number>;
+  readonly columns: ReadonlySet<number>;
 }
 
 /** A wave, if all programs take equally long. */
@@ -54,7 +66,7 @@ export function wave(grid: Grid, index: number): Wave {
     rows.add(row);
     columns.add(column);
   }
-  return { first, programs, rows: rows.size, columns: columns.size };
+  return { first, programs, rows, columns };
 }
 
 export interface Waves {

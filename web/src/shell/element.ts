@@ -7,17 +7,17 @@ import { base } from './style';
 
 export abstract class LabElement extends LitElement {
   static override styles: CSSResultGroup = base;
-  private stop: (() => void) | null = null;
+  #unfollow: (() => void) | null = null;
 
   override connectedCallback(): void {
     super.connectedCallback();
-    this.stop = store.subscribe(() => this.requestUpdate());
+    this.#unfollow = store.subscribe(() => this.requestUpdate());
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    this.stop?.();
-    this.stop = null;
+    this.#unfollow?.();
+    this.#unfollow = null;
   }
 }
 

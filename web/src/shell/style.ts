@@ -176,7 +176,7 @@ export const base = css`
   .fields {
     display: grid;
     gap: 10px 14px;
-    grid-template-columns: repeat(auto-fit, minmax(min(100%, 120px), 1fr));
+    grid-template-columns: repeat(auto-fit, minmax(min(100%, 136px), 1fr));
     align-items: end;
   }
   .row {

@@ -41,6 +41,7 @@ export function digits(value: number, significant = 3, of: Language = language()
 export function si(value: number, unit: string, significant = 3, of: Language = language()): string {
   if (value === 0 || !Number.isFinite(value)) return `${count(value, of)} ${unit}`;
   const size = Math.abs(value);
+  if (unit === 's' && size >= 1) return `${digits(value, significant, of)} s`; // nobody counts kiloseconds
   const [scale, prefix] = PREFIXES.find(([s]) => size >= s * 0.9995) ?? [1e-12, 'p'];
   return `${digits(value / scale, significant, of)} ${prefix}${unit}`;
 }

@@ -66,6 +66,7 @@ test('places are filled, numbers as the language writes them', () => {
   expect(si(1.935e12, 'B/s', 3, 'en')).toBe('1.94 TB/s');
   expect(si(1.935e12, 'B/s', 4, 'it')).toBe('1,935 TB/s');
   expect(si(0.00352, 's', 3, 'en')).toBe('3.52 ms');
+  expect(si(2690, 's', 3, 'en')).toBe('2,690 s');
   expect(capacity(41943040, 'en')).toBe('40 MiB');
   expect(percent(0.514, 2, 'en')).toBe('51%');
 });

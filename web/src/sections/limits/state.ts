@@ -1,0 +1,34 @@
+/** The bench's multiplication as this section sees it. */
+
+import { fits, type Misfit } from '../../count/kernel';
+import { limits, type Bench, type Limits } from '../../count/roofs';
+import { chipOf, type Chip } from '../../data/chips';
+import { store } from '../../state/store';
+import here from './section';
+
+export interface Now {
+  readonly asked: Bench;
+  readonly chip: Chip;
+  readonly found: Limits | Misfit;
+}
+
+let last: { key: string; now: Now } | null = null;
+
+/** What the address asks for, and its limits; worked out once a state. */
+export function now(): Now {
+  const values = store.values(here);
+  const { wave: _, ...rest } = values;
+  const key = JSON.stringify(rest);
+  if (last?.key !== key) {
+    const chip = chipOf(values.chip, values.mine);
+    const asked = values as unknown as Bench;
+    last = { key, now: { asked, chip, found: limits(chip, asked) } };
+  }
+  return last.now;
+}
+
+/** The limits, or null where there are none: the view says why. */
+export function found(): Limits | null {
+  const { found } = now();
+  return fits(found) ? found : null;
+}

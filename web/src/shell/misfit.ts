@@ -1,0 +1,11 @@
+/** Why a tile makes no kernel on a chip, in words. */
+
+import type { Misfit } from '../count/kernel';
+import { capacity } from '../words/numbers';
+import { t } from '../words/words';
+
+export function misfitText({ misfit, given }: Misfit): string {
+  const bytes = misfit === 'shared' || misfit === 'registers';
+  const said = bytes ? Object.fromEntries(Object.entries(given).map(([k, v]) => [k, capacity(Number(v))])) : given;
+  return t(`misfit.${misfit}`, given['chip'] === 'own' ? { ...said, chip: t('field.chip.own') } : said);
+}

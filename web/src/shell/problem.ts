@@ -1,0 +1,66 @@
+/** Fields of the multiplication on the bench: sizes, format, kernel, tile, launch order, chip. They are shared state. */
+
+import { html, nothing, type TemplateResult } from 'lit';
+import names from '../data/names.json';
+import { BENCH } from '../state/shared';
+import { store } from '../state/store';
+import { t } from '../words/words';
+import type { Section } from '../state/sections';
+
+type Name = keyof typeof BENCH;
+
+/** A field for each name; `section` is the one whose address carries them. */
+export function problemFields(section: Section<any, any>, shown: readonly Name[]): TemplateResult {
+  const values = store.values(section) as Record<string, string | number>;
+  const set = (name: Name, value: unknown) => store.set(section, { [name]: value } as never);
+  return html`<div class="fields">
+    ${shown.map((name) => {
+      const label = t(`field.${name}`);
+      const among = CHOICES[name];
+      if (among) {
+        return html`<label
+          >${label}
+          <select data-field=${name} @change=${(event: Event) => set(name, (event.target as HTMLSelectElement).value)}>
+            ${among.map(
+              (each) => html`<option value=${each} .selected=${each === values[name]}>${spoken(name, each)}</option>`,
+            )}
+          </select></label
+        >`;
+      }
+      const [low, high] = BENCH[name].allowed.split('..');
+      return html`<label
+        >${label}
+        <input
+          type="number"
+          data-field=${name}
+          min=${low ?? nothing}
+          max=${high ?? nothing}
+          step="1"
+          .value=${String(values[name])}
+          @change=${(event: Event) => {
+            const input = event.target as HTMLInputElement;
+            set(name, input.valueAsNumber);
+            input.value = String((store.values(section) as Record<string, unknown>)[name]);
+          }}
+      /></label>`;
+    })}
+  </div>`;
+}
+
+const CHOICES: Partial<Record<Name, readonly string[]>> = {
+  format: names.formats,
+  kernel: names.kernels,
+  raster: ['n', 'm'],
+  chip: [...names.chips, 'own'],
+};
+
+function spoken(name: Name, value: string): string {
+  if (name === 'raster') return t(`field.raster.${value}`);
+  if (name === 'kernel') return t(`kernel.${value}`);
+  return name === 'chip' && value === 'own' ? t('field.chip.own') : value;
+}
+
+/** The tile's fields that a kernel has. */
+export function tileFields(kernel: string): readonly Name[] {
+  return kernel === 'naive' || kernel === 'tiled' ? ['t'] : ['bm', 'bn', 'bk'];
+}
