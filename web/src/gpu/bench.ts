@@ -80,7 +80,7 @@ export async function bench(on: Device, outcome: Outcome, { signal, told }: Watc
   requireProblem(shape, format, limits, on.about.half);
   told('drawing', 0, null);
   await pause();
-  const drawn = operands(shape, seed);
+  const drawn = operands(shape, seed, format === 'float16');
   const matrices = await Matrices.place(on, shape, format, drawn);
   const contenders: Contender[] = [];
   const built: Program[] = [];

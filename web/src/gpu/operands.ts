@@ -1,4 +1,4 @@
-/** A and B from a seed: multiples of 1/1024 from -1 to 1, which float32 and float16 both hold exactly. */
+/** A and B from a seed, from -1 to 1; what float16 does not hold exactly is drawn for float32 alone. */
 
 import type { Shape } from '../count/reads';
 
@@ -19,11 +19,12 @@ export function xorshift(seed: number): () => number {
   };
 }
 
-export function operands({ m, n, k }: Shape, seed: number): Operands {
+export function operands({ m, n, k }: Shape, seed: number, half = false): Operands {
   const next = xorshift(seed);
   const drawn = (length: number) => {
     const values = new Float32Array(length);
-    for (let i = 0; i < length; i++) values[i] = ((next() >>> 8) % 2049) / 1024 - 1;
+    for (let i = 0; i < length; i++)
+      values[i] = half ? ((next() >>> 8) % 2049) / 1024 - 1 : (next() >>> 8) / 2 ** 23 - 1;
     return values;
   };
   return { a: drawn(m * k), b: drawn(k * n) };

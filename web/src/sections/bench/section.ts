@@ -1,0 +1,23 @@
+import { choice, flag, int } from '../../state/params';
+import { section } from '../../state/sections';
+
+/** Barriers that the broken twin leaves out. */
+export const CUTS = ['none', 'first', 'second', 'both'] as const;
+
+export default section({
+  name: 'bench',
+  order: 20,
+  uses: ['m', 'n', 'k', 'format', 't', 'chip', 'mine'],
+  params: {
+    naive: flag(true),
+    tiled: flag(true),
+    /** Tiles 4, 8 and 16 beside the one that is set. */
+    all: flag(false),
+    cut: choice(CUTS, 'none'),
+    where: choice(['browser', 'none'], 'browser'),
+    /** The reader's device is the chip that is predicted for. */
+    same: flag(false),
+    seed: int(0, 2 ** 31 - 1, 1),
+  },
+  load: () => import('./view'),
+});

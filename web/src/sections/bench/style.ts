@@ -1,0 +1,129 @@
+/** The bench's own look. */
+
+import { css } from 'lit';
+
+export const look = css`
+  .bench {
+    display: grid;
+    gap: 18px;
+    grid-template-columns: 250px minmax(0, 1fr);
+    align-items: start;
+    margin-top: 18px;
+  }
+  .bench .card {
+    margin: 0;
+  }
+  .results {
+    min-width: 0;
+  }
+  .form {
+    display: grid;
+    gap: 12px;
+  }
+  .form h2 {
+    margin: 0;
+  }
+  .sides {
+    grid-template-columns: repeat(3, minmax(0, 1fr));
+  }
+  .sides input {
+    padding: 5px 6px;
+  }
+  .small-buttons {
+    gap: 6px;
+    margin-top: -4px;
+  }
+  .small-buttons button {
+    min-height: 30px;
+    padding: 2px 9px;
+    font-size: 0.9rem;
+  }
+  fieldset {
+    border: 0;
+    margin: 0;
+    padding: 0;
+    min-width: 0;
+  }
+  legend {
+    padding: 0;
+    color: var(--quiet);
+    font-size: 0.88rem;
+  }
+  label.check {
+    color: var(--ink);
+    font-size: 0.95rem;
+    padding: 3px 0;
+  }
+  .actions {
+    display: grid;
+    gap: 8px;
+  }
+  .device {
+    border-left: 3px solid var(--teal);
+    padding-left: 10px;
+  }
+  .device.lacks {
+    border-color: var(--brick);
+  }
+  .software {
+    color: var(--ochre);
+  }
+  .progress {
+    display: flex;
+    flex-wrap: wrap;
+    gap: 4px 12px;
+    align-items: center;
+    min-height: 28px;
+    color: var(--quiet);
+    font-size: 0.92rem;
+  }
+  progress {
+    accent-color: var(--teal);
+    width: 180px;
+  }
+  td .note {
+    display: block;
+    font-size: 0.8rem;
+    color: var(--quiet);
+    font-weight: 400;
+    white-space: normal;
+  }
+  td.n .note {
+    max-width: 8.5em;
+    margin-left: auto;
+  }
+  td .note.right {
+    color: var(--teal);
+  }
+  td .note.wrong {
+    color: var(--brick);
+    font-weight: 600;
+  }
+  thead th {
+    vertical-align: bottom;
+    white-space: nowrap;
+  }
+  td[data-figure='verdict'] {
+    min-width: 8.5em;
+  }
+  th.whole {
+    white-space: nowrap;
+  }
+  .results td,
+  .results th {
+    padding-right: 10px;
+  }
+  .results tr > :last-child {
+    padding-right: 0;
+  }
+  .bars figcaption {
+    color: var(--quiet);
+    font-size: 0.88rem;
+    margin-bottom: 6px;
+  }
+  @media (max-width: 820px) {
+    .bench {
+      grid-template-columns: minmax(0, 1fr);
+    }
+  }
+`;

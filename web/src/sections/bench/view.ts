@@ -1,0 +1,178 @@
+/** Bench: naive and tiled counted, bounded, run on the reader's own device, checked and timed. */
+
+import { html, nothing, type TemplateResult } from 'lit';
+import { open, describe as describeAdapter, type About, type Device } from '../../gpu/adapter';
+import { bench, type Outcome, type Stage } from '../../gpu/bench';
+import { Fault, said } from '../../gpu/fault';
+import { define, LabElement } from '../../shell/element';
+import { base } from '../../shell/style';
+import { byName } from '../../state/sections';
+import { store } from '../../state/store';
+import { t } from '../../words/words';
+import { bars } from './bars';
+import { csv, json } from './export';
+import { form } from './form';
+import { lines, ofThis, variantsOf } from './lines';
+import { nameOf } from './names';
+import { device, remarks } from './remarks';
+import here from './section';
+import { look } from './style';
+import { resultTable } from './table';
+
+class Bench extends LabElement {
+  static override styles = [base, look];
+
+  /** What the browser offers, or what it lacks. */
+  private offered: About | Fault | null = null;
+  private on: Device | null = null;
+  private outcome: Outcome | null = null;
+  /** What ended the last run before its end. */
+  private ended: Fault | null = null;
+  private running: AbortController | null = null;
+  private stage: { readonly name: Stage; readonly row: number | null } | null = null;
+  private share = 0;
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    if (this.offered === null) void this.ask();
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.stop();
+  }
+
+  protected override render(): TemplateResult {
+    const set = store.values(here);
+    const shown = lines(set, this.outcome);
+    const run = ofThis(this.outcome, set) ? this.outcome : null;
+    return html`
+      <h1>${t('bench.title')}</h1>
+      <p>${t('bench.lead')}</p>
+      <div class="bench">
+        ${form({
+          running: this.running !== null,
+          run: () => void this.run(),
+          breakIt: () => this.breakIt(),
+          stop: () => this.stop(),
+        })}
+        <div class="results">
+          <section class="card" aria-labelledby="beside">
+            <h2 id="beside">${t('bench.beside')}</h2>
+            ${device(this.on?.about ?? this.offered)} ${this.progress()}
+            ${shown.length === 0 ? html`<p>${t('bench.no_kernel')}</p>` : resultTable(shown)}
+            <div aria-live="polite" data-part="said">${remarks(shown, run, this.ended)}</div>
+            ${shown.length === 0 ? nothing : bars(shown)}
+            <p class="row">
+              <button @click=${() => save('gemmlab-bench.csv', 'text/csv', csv(set, shown, run))}>CSV</button>
+              <button @click=${() => save('gemmlab-bench.json', 'application/json', json(set, shown, run))}>
+                JSON
+              </button>
+              <span class="small quiet">${t('bench.save')}</span>
+            </p>
+          </section>
+          ${this.onwards()}
+        </div>
+      </div>
+    `;
+  }
+
+  private progress(): TemplateResult {
+    const { stage } = this;
+    const row = stage?.row ?? null;
+    const kernel = row === null || !this.outcome ? '' : nameOf(this.outcome.rows[row]!.variant);
+    return html`<div class="progress">
+      <span role="status">${stage ? t(`bench.stage.${stage.name}`, { kernel }) : ''}</span>
+      ${stage ? html`<progress max="1" .value=${this.share} aria-label=${t('bench.progress')}></progress>` : nothing}
+    </div>`;
+  }
+
+  private onwards(): TemplateResult {
+    const { m, n, k, t: tile } = store.values(here);
+    return html`<p class="small">
+      ${t('bench.onwards')}
+      ${[...ONWARDS]
+        .filter(([name]) => byName.has(name))
+        .map(([name, key]) => html`<a href=${store.hash(name, { m, n, k, t: tile } as never)}>${t(key)}</a> `)}
+    </p>`;
+  }
+
+  /** See what there is, without starting anything on it. */
+  private async ask(): Promise<void> {
+    try {
+      const gpu = navigator.gpu as GPU | undefined;
+      if (!gpu) throw new Fault(isSecureContext ? 'no_webgpu' : 'insecure');
+      const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
+      if (!adapter) throw new Fault('no_adapter');
+      this.offered = describeAdapter(adapter, [...adapter.features]);
+    } catch (error) {
+      this.offered = error instanceof Fault ? error : new Fault('refused', { reason: said(error) });
+    }
+    this.requestUpdate();
+  }
+
+  private breakIt(): void {
+    const broken = store.values(here).cut !== 'none';
+    store.set(here, { cut: broken ? 'none' : 'first' });
+    if (!broken) void this.run();
+  }
+
+  private stop(): void {
+    this.running?.abort(new Fault('stopped'));
+  }
+
+  private async run(): Promise<void> {
+    if (this.running) return;
+    const running = (this.running = new AbortController());
+    const { m, n, k, format, seed, ...rest } = store.values(here);
+    const asked = { shape: { m, n, k }, format, seed, variants: variantsOf(rest) };
+    this.ended = null;
+    this.stage = { name: 'drawing', row: null };
+    this.requestUpdate();
+    try {
+      if (!this.on?.alive) this.on = await open();
+      this.offered = this.on.about;
+      const rows = asked.variants.map((variant) => ({
+        variant,
+        counted: null,
+        walked: null,
+        verdict: null,
+        timing: null,
+        fault: null,
+      }));
+      this.outcome = { asked, about: this.on.about, rows, source: null, stepS: 0, distrusted: null };
+      await bench(this.on, this.outcome, {
+        signal: running.signal,
+        told: (name, share, row) => {
+          this.stage = { name, row };
+          this.share = share;
+          this.requestUpdate();
+        },
+      });
+    } catch (error) {
+      this.ended = error instanceof Fault ? error : new Fault('device', { reason: said(error) });
+      if (this.ended.what === 'no_webgpu' || this.ended.what === 'no_adapter') this.offered = this.ended;
+    }
+    this.running = null;
+    this.stage = null;
+    this.requestUpdate();
+  }
+}
+
+/** Sections that show the same multiplication from another side. */
+const ONWARDS = new Map([
+  ['limits', 'bench.to.limits'],
+  ['schedules', 'bench.to.schedules'],
+  ['chips', 'bench.to.chips'],
+]);
+
+/** Hand a file to the reader; it goes nowhere else. */
+function save(name: string, type: string, text: string): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+define('lab-bench', Bench);
