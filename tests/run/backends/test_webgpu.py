@@ -213,6 +213,9 @@ def test_a_tile_that_is_none(option):
 def test_a_file_that_is_none(tmp_path):
     with pytest.raises(GemmlabError, match="no file"):
         own(Gemm(8, 8, 8), f"{tmp_path / 'absent.wgsl'}:main")
+    (tmp_path / "bytes.wgsl").write_bytes(b"\xff\xfe")
+    with pytest.raises(GemmlabError, match="cannot be read as WGSL"):
+        own(Gemm(8, 8, 8), f"{tmp_path / 'bytes.wgsl'}:main")
 
 
 def test_a_kernel_is_told_where_each_matrix_lies():

@@ -159,6 +159,10 @@ def own(problem: Gemm, place: str) -> WebGpuProgram:
     if not os.path.isfile(path):
         raise GemmlabError(f"no file `{path}`", "FILE.wgsl:ENTRY")
     text = Text(entry, os.path.abspath(path), OWN_TILE, entry=entry, rung=False)
+    try:
+        text.source(problem.a_format, problem.d_format)
+    except (OSError, UnicodeDecodeError) as error:
+        raise GemmlabError(f"`{path}` cannot be read as WGSL: {error}", "a file of text in UTF-8") from None
     return WebGpuProgram(problem, replace(text, tile=tile_of(option)) if option else text)
 
 
