@@ -49,6 +49,8 @@ def test_turns_come_from_a_file(tmp_path):
         ("serial:first=2000", "first"),
         ("serial:only=5-9/0", "only"),
         ("serial:only=5-9", "only"),
+        ("delayed-writer:order=lockstep", "no queue"),
+        ("delayed-writer:order=turns", "no queue"),
         ("witness:no/such/file.json", "no/such/file.json"),
     ],
 )

@@ -169,6 +169,8 @@ def checked(schedule: Schedule) -> Schedule:
         ("seed", -(1 << 62), 1 << 62),
     ):
         whole(key, getattr(schedule, key), least, most)
+    if schedule.delay and schedule.order in ("lockstep", "turns"):  # who is held would be chosen again, for ever
+        raise GemmlabError(f"order={schedule.order} has no queue in which a delayed writer could wait", "another order")
     for key in ("first", "last", "only", "delay", "turns"):
         if not isinstance(getattr(schedule, key), tuple):
             raise GemmlabError(f"{key} of a schedule is {getattr(schedule, key)!r}", "a list")
