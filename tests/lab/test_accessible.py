@@ -2,6 +2,8 @@
 
 import pytest
 
+from gemmlab import chips
+
 from .conftest import missing
 from .pages import SECTIONS, WEB, settle, wait_for
 
@@ -40,6 +42,15 @@ def test_no_section_is_wider_than_a_phone(visit, language):
             wait_for(page, section)
             settle(page)
             assert page.evaluate("document.documentElement.scrollWidth") <= 390, (section, level)
+
+
+@pytest.mark.web
+def test_no_chip_is_wider_than_a_phone(visit):
+    page = visit("#/chips", width=390)
+    for chip in chips.names():
+        page.evaluate("hash => { location.hash = hash; }", f"#/chips?chip={chip}")
+        settle(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, chip
 
 
 @pytest.mark.web

@@ -44,6 +44,11 @@ export const base = css`
   a {
     color: var(--teal);
   }
+  p,
+  li,
+  span {
+    overflow-wrap: anywhere;
+  }
   .quiet {
     color: var(--quiet);
   }

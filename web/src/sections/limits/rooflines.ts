@@ -28,14 +28,15 @@ class Rooflines extends Drawn {
         display: inline-block;
         width: 24px;
         height: 11px;
-        vertical-align: -2px;
-        margin-right: 6px;
+        flex: none;
       }
       table {
         font-size: 0.9rem;
       }
-      tbody th {
-        white-space: nowrap;
+      .level {
+        display: flex;
+        gap: 6px;
+        align-items: center;
       }
       td,
       th {
@@ -91,10 +92,13 @@ class Rooflines extends Drawn {
               const [colour, dash, shape] = LOOKS[roof.level];
               return html`<tr class=${bound === roof.level ? 'bounds' : ''}>
                 <th scope="row">
-                  <svg class="key" viewBox="-15 -7 30 14" aria-hidden="true">
-                    <path d="M-15 0h30" stroke=${ink(colour)} stroke-width="2" stroke-dasharray=${dash} />
-                    <path d=${shape} fill=${ink(colour)} /></svg
-                  >${t(`level.${roof.level}`)}
+                  <span class="level">
+                    <svg class="key" viewBox="-15 -7 30 14" aria-hidden="true">
+                      <path d="M-15 0h30" stroke=${ink(colour)} stroke-width="2" stroke-dasharray=${dash} />
+                      <path d=${shape} fill=${ink(colour)} />
+                    </svg>
+                    ${t(`level.${roof.level}`)}
+                  </span>
                 </th>
                 <td class="n">${si(roof.bytes, 'B')}</td>
                 <td class="n">${si(roof.bandwidth, 'B/s')}</td>
