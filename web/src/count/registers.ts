@@ -9,6 +9,7 @@ export type Leaving = readonly [number, number, number, number, boolean];
 
 export class Registers {
   private readonly tiles: Tiles;
+  private readonly known = new Map<number, Tile | null>();
 
   constructor(
     readonly given: Given,
@@ -38,8 +39,13 @@ export class Registers {
 
   /** Whether the PE multiplies two words in this cycle. */
   busy(i: number, j: number): boolean {
+    return this.word(i, j) >= 0;
+  }
+
+  /** Which of its tile's rows of operands the PE multiplies in this cycle; -1 where none. */
+  word(i: number, j: number): number {
     const found = this.passing(this.cycle - i - j);
-    return found !== null && i < found[0].rows && j < found[0].cols;
+    return found !== null && i < found[0].rows && j < found[0].cols ? found[1] : -1;
   }
 
   /** How many PEs do. */
@@ -88,11 +94,19 @@ export class Registers {
 
   /** The tile whose rows of operands pass with that wave, and which of its rows does. */
   private passing(wave: number): readonly [Tile, number] | null {
-    const number = this.tiles.before(wave);
-    if (number < 0) return null;
-    const tile = this.tiles.at(number);
-    const word = wave - tile.start;
-    return word < this.tiles.stream ? [tile, word] : null;
+    const tile = this.begun(wave);
+    return tile !== null && wave - tile.start < this.tiles.stream ? [tile, wave - tile.start] : null;
+  }
+
+  /** The last tile that has begun at that time; all PEs of a diagonal ask for the same. */
+  private begun(time: number): Tile | null {
+    let found = this.known.get(time);
+    if (found === undefined) {
+      const number = this.tiles.before(time);
+      found = number < 0 ? null : this.tiles.at(number);
+      this.known.set(time, found);
+    }
+    return found;
   }
 
   private right(i: number, j: number): Element | null {
@@ -114,8 +128,8 @@ export class Registers {
 
   /** What was swapped in with the first row of operands that passed. */
   private held(i: number, j: number): Element | null {
-    const number = this.tiles.before(this.cycle - i - j);
-    return number < 0 ? null : this.operand(this.tiles.at(number), i, j);
+    const tile = this.begun(this.cycle - i - j);
+    return tile === null ? null : this.operand(tile, i, j);
   }
 
   /** A chain of registers down a column, through which the next tile is shifted in; the last row comes first. */
