@@ -5,6 +5,10 @@ import { defineConfig, type Plugin } from 'vite';
 
 const target = process.env['GEMMLAB_STATIC'] ?? fileURLToPath(new URL('../src/gemmlab/lab/static', import.meta.url));
 
+/** What the page in one file may load: its own script and nothing else. */
+const ALONE =
+  "default-src 'none'; script-src 'unsafe-inline'; img-src data: blob:; worker-src blob:; object-src 'none'; base-uri 'none'";
+
 /** Fold the one script into the page: an inline module needs no server, where one in a file of its own does. */
 function oneFile(): Plugin {
   return {
@@ -18,11 +22,13 @@ function oneFile(): Plugin {
       const page = readFileSync(`${dir}/index.html`, 'utf8');
       const [script] = scripts;
       const code = script!.code.replaceAll('</script', '<\\/script').replaceAll('<!--', '<\\!--');
-      const whole = page.replace(
+      const alone = page.replace(/content="default-src 'self'[^"]*"/, () => `content="${ALONE}"`);
+      const whole = alone.replace(
         /<script[^>]*src="[^"]*"[^>]*><\/script>/,
         () => `<script type="module">${code}</script>`,
       );
-      if (whole === page || /(src|href)="\.\//.test(whole)) throw new Error('the page still asks for another file');
+      if (alone === page || whole === alone || /(src|href)="\.\//.test(whole))
+        throw new Error('the page still asks for another file');
       writeFileSync(`${target}/gemmlab-lab.html`, whole);
       rmSync(dir, { recursive: true });
     },
