@@ -1,6 +1,7 @@
 """The built page: the same bytes each time, small at first load, and one file that needs no server."""
 
 import gzip
+import json
 import os
 import shutil
 import subprocess
@@ -67,3 +68,9 @@ def test_the_lock_file_names_no_registry():
     text = (WEB / "package-lock.json").read_text(encoding="utf-8")
     assert '"resolved"' not in text
     assert '"integrity"' in text
+
+
+def test_the_lock_file_holds_all_that_it_names():
+    packages = json.loads((WEB / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+    named = {name for each in packages.values() for name in each.get("optionalDependencies", {})}
+    assert {name for name in named if not any(path.endswith(f"node_modules/{name}") for path in packages)} == set()
