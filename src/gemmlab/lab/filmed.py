@@ -95,7 +95,7 @@ def late() -> Iterator[list[Any]]:
 
     draw = random.Random(4)
     for side, deep in ((2, 4), (2, 8), (4, 12), (4, 4)):
-        kernel = without_second_barrier(side)
+        kernel = without_second_barrier(side)  # type: ignore[no-untyped-call]
         row, column = ([draw.randint(1, 9) for _ in range(deep)] for _ in "ab")
         if (side, deep) == (2, 4):
             row, column = [1, 2, 3, 4], [5, 6, 7, 8]

@@ -17,10 +17,13 @@ import {
   tileOf,
 } from './film';
 
-test.each(golden.strips)('strips of %i x %i tiles, groups of %i, %i at once', (down, across, group, programs, found) => {
-  const { a, b } = strips(down!, across!, group!, programs!);
-  expect(a + b).toBe(found);
-});
+test.each(golden.strips)(
+  'strips of %i x %i tiles, groups of %i, %i at once',
+  (down, across, group, programs, found) => {
+    const { a, b } = strips(down!, across!, group!, programs!);
+    expect(a + b).toBe(found);
+  },
+);
 
 test('an order visits every tile once', () => {
   for (const [down, across, group] of [
