@@ -54,7 +54,7 @@ def test_the_back_button_leads_back_and_what_was_set_is_remembered(visit):
         pytest.skip("there is one section alone")
     page.evaluate("hash => { location.hash = hash; }", f"#/{other}")
     wait_for(page, other)
-    page.get_by_role("link", name="Chips").click()
+    page.get_by_role("link", name="Chips", exact=True).click()
     wait_for(page, "chips")
     assert "kind=tpu" in page.url
     page.go_back()
