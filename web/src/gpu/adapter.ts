@@ -65,12 +65,15 @@ export class Device {
     device.pushErrorScope('internal');
     device.pushErrorScope('out-of-memory');
     const done = Promise.resolve().then(work);
-    done.catch(() => undefined);
-    await done.catch(() => undefined);
+    const own = await done.then(
+      () => null,
+      (error: unknown) => (error instanceof Fault ? error : null),
+    );
     const errors = [];
     for (let i = 0; i < 3; i++) errors.push(await this.wait(device.popErrorScope()));
     const [memory, ...others] = errors;
     if (memory) throw new Fault('memory', { reason: said(memory) });
+    if (own) throw this.gone ?? own;
     const other = others.find(Boolean);
     if (other) throw new Fault('device', { reason: said(other) });
     return this.wait(done);

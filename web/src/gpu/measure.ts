@@ -34,7 +34,7 @@ export interface Protocol {
   readonly longestS: number;
 }
 
-export const PROTOCOL: Protocol = { rounds: 9, stampedS: 0.005, wallS: 0.1, budgetS: 8, longestS: 10 };
+export const PROTOCOL: Protocol = { rounds: 9, stampedS: 0.005, wallS: 0.1, budgetS: 8, longestS: 5 };
 const MOST_REPETITIONS = 1_000_000;
 /** Seconds of one sample past which it is not made longer. */
 const LONG_S = 4;

@@ -101,7 +101,6 @@ export const look = css`
   }
   thead th {
     vertical-align: bottom;
-    white-space: nowrap;
   }
   td[data-figure='verdict'] {
     min-width: 8.5em;

@@ -19,7 +19,7 @@ const HEADS = [
   ['time', 'measured'],
 ] as const;
 
-export function resultTable(lines: readonly Line[]): TemplateResult {
+export function resultTable(lines: readonly Line[], chip: string): TemplateResult {
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${t('bench.table')}>
     <table>
       <caption class="unseen">
@@ -31,7 +31,7 @@ export function resultTable(lines: readonly Line[]): TemplateResult {
           ${HEADS.map(
             ([name, known]) =>
               html`<th scope="col" class=${name === 'verdict' ? '' : 'n'}>
-                ${t(`bench.head.${name}`)}<br />${tag(known)}
+                ${t(`bench.head.${name}`, { chip })}<br />${tag(known)}
               </th>`,
           )}
         </tr>

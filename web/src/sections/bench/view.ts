@@ -60,7 +60,7 @@ class Bench extends LabElement {
           <section class="card" aria-labelledby="beside">
             <h2 id="beside">${t('bench.beside')}</h2>
             ${device(this.on?.about ?? this.offered)} ${this.progress()}
-            ${shown.length === 0 ? html`<p>${t('bench.no_kernel')}</p>` : resultTable(shown)}
+            ${shown.length === 0 ? html`<p>${t('bench.no_kernel')}</p>` : resultTable(shown, set.chip === 'own' ? t('bench.chip.own') : set.chip)}
             <div aria-live="polite" data-part="said">${remarks(shown, run, this.ended)}</div>
             ${shown.length === 0 ? nothing : bars(shown)}
             <p class="row">
