@@ -32,7 +32,8 @@ def twice(a, b, c):
     if t == 0:
         c[row, col] = tile[0] + tile[1]
 """
-ORDERS = ("serial", "reverse", "alternating", "lockstep", "delayed-writer", "random:seed=4,preemptions=0,blocks=forward")
+RANDOM = "random:seed=4,preemptions=0,blocks=forward"
+ORDERS = ("serial", "reverse", "alternating", "lockstep", "delayed-writer", RANDOM)
 
 
 def sensible(schedule):

@@ -52,6 +52,10 @@ VERBS = {
     "chips": Verb(
         "gemmlab.cli.chips", "What is known of each chip, from which source, and whether it agrees with itself."
     ),
+    "lab": Verb(
+        "gemmlab.cli.lab",
+        "A page to watch, break and time multiplications on, with this machine behind it; or as files for any site.",
+    ),
 }
 
 

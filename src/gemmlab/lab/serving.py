@@ -1,0 +1,87 @@
+"""Start the server on this machine's own address, and end with it all that it started."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable
+from typing import Any
+
+import uvicorn
+
+from gemmlab.lab.guard import Place
+from gemmlab.lab.server import Lab, Settings
+from gemmlab.record import GemmlabError
+
+HOST = "127.0.0.1"
+USUAL_PORT = 8731
+MOST_CONNECTIONS = 64
+LEAVE_S = 3.0  #: for open answers, once the server ends
+
+
+def listening(port: int | None) -> socket.socket:
+    """A socket on this machine's own address: on that port, or the usual one, any where that is taken.
+
+    Raises GemmlabError where the port that was asked for cannot be had.
+    """
+    for wanted in (USUAL_PORT, 0) if port is None else (port,):
+        found = socket.socket()
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            found.bind((HOST, wanted))
+            return found
+        except OSError as error:
+            found.close()
+            reason = error.strerror or str(error)
+    raise GemmlabError(f"cannot listen on port {port}: {reason}", "another --port, or none")
+
+
+class Server(uvicorn.Server):
+    """Ends the jobs before it waits for those who listen to them; says when it answers."""
+
+    def __init__(self, lab: Lab, ready: Callable[[], None]) -> None:
+        self.lab, self.ready = lab, ready
+        super().__init__(
+            uvicorn.Config(
+                lab.app,
+                loop="asyncio",
+                http="h11",
+                ws="none",
+                lifespan="on",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                limit_concurrency=MOST_CONNECTIONS,
+                timeout_graceful_shutdown=LEAVE_S,  # type: ignore[arg-type]
+            )
+        )
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """As ever, and then it is said."""
+        await super().startup(sockets)
+        if self.started:
+            self.ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """As ever, the jobs first."""
+        await self.lab.jobs.close()
+        await super().shutdown(sockets)
+
+
+def serve(port: int | None, *, browser: bool, told: Callable[[str], None], **settings: Any) -> None:
+    """Serve until interrupted; `told` hears the address that opens the page. Raises GemmlabError, KeyboardInterrupt."""
+    listener = listening(port)
+    place = Place(listener.getsockname()[1], secrets.token_urlsafe(32))
+    address = f"http://{HOST}:{place.port}/?token={place.token}"
+
+    def ready() -> None:
+        told(address)
+        if browser:
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+    with listener:
+        server = Server(Lab(Settings(place, **settings)), ready)
+        asyncio.run(server.serve([listener]))

@@ -1,0 +1,181 @@
+"""A worker's process as the server holds it, and those that stand ready so that nobody waits for imports."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import tempfile
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Callable
+from contextlib import suppress
+from typing import IO, Any
+
+import msgspec
+
+from gemmlab.lab.worker import HEAD, PROGRESS, REQUEST, Work
+from gemmlab.run.fault import fault_of_exit
+from gemmlab.run.process import environment_of
+
+GRACE_S = 2.0  #: for a process that is asked to leave
+LONGEST = 1 << 28  #: bytes of an answer
+Reply = tuple[bytes, bytes]
+
+
+class LostError(Exception):
+    """A worker's process is gone, or does not speak as it ought to."""
+
+
+class Worker:
+    """One process; it does one thing at a time."""
+
+    def __init__(self, process: Process, errors: IO[bytes]) -> None:
+        self.process, self.errors = process, errors
+        self.ending: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def start(cls) -> Worker:
+        """A new process."""
+        errors = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "gemmlab.lab.worker", str(os.getpid())),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=errors,
+            env=environment(),
+            cwd=tempfile.gettempdir(),
+            process_group=0,  # what it starts is ended with it
+        )
+        return cls(process, errors)
+
+    async def ask(self, work: Work, told: Callable[[str], None]) -> Reply:
+        """The answer to one request; raises LostError where the process ends before it."""
+        stdin, stdout = self.process.stdin, self.process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        text = msgspec.json.encode(work)
+        try:
+            stdin.write(HEAD.pack(REQUEST, len(text)) + text)
+            await stdin.drain()
+            while True:
+                kind, length = HEAD.unpack(await stdout.readexactly(HEAD.size))
+                if length > LONGEST:
+                    raise LostError(f"its answer has {length >> 20} MiB")
+                said = await stdout.readexactly(length)
+                if kind != PROGRESS:
+                    return kind, said
+                told(said.decode("utf-8", "replace"))
+        except (OSError, asyncio.IncompleteReadError):
+            raise LostError(await self.last_words()) from None
+
+    async def last_words(self) -> str:
+        """How the process ended."""
+        try:
+            status = await asyncio.wait_for(self.process.wait(), GRACE_S)
+        except TimeoutError:
+            return "it closed its answers"
+        self.errors.seek(0, os.SEEK_END)
+        self.errors.seek(max(0, self.errors.tell() - 4096))
+        lines = [line.strip() for line in self.errors.read().decode("utf-8", "replace").split("\n") if line.strip()]
+        return fault_of_exit(status, lines[-1] if lines else "").detail
+
+    async def end(self) -> None:
+        """End it and what it started: asked to first, then not."""
+        if self.ending is None:
+            self.ending = asyncio.create_task(self.ended())
+        await asyncio.shield(self.ending)
+
+    async def ended(self) -> None:
+        """The same, once."""
+        if self.process.returncode is None:
+            self.signal(signal.SIGTERM, group=False)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.process.wait(), GRACE_S)
+        self.signal(getattr(signal, "SIGKILL", signal.SIGTERM), group=True)
+        with suppress(ProcessLookupError):
+            await self.process.wait()
+        self.errors.close()
+
+    def signal(self, number: int, *, group: bool) -> None:
+        """Send it a signal, or all of its group."""
+        with suppress(ProcessLookupError, PermissionError):
+            if group and hasattr(os, "killpg"):
+                os.killpg(self.process.pid, number)
+            elif self.process.returncode is None:
+                self.process.send_signal(number)
+
+
+class Workers:
+    """Processes that stand ready; one that ran somebody's own code is not used again."""
+
+    def __init__(self, spare: int = 1, *, warm: bool = True) -> None:
+        self.spare, self.warm = spare, warm
+        self.idle: list[Worker] = []
+        self.all: set[Worker] = set()
+        self.tasks: set[asyncio.Task[Any]] = set()
+        self.closed = False
+
+    async def start(self) -> Worker:
+        """A new process that is known here."""
+        worker = await Worker.start()
+        self.all.add(worker)
+        if self.closed:  # it was started while all were ended
+            await self.end(worker)
+            raise LostError("the server ends")
+        return worker
+
+    async def take(self) -> Worker:
+        """A process that stands ready, or a new one; others are made ready meanwhile."""
+        while self.idle:
+            worker = self.idle.pop(0)
+            if worker.process.returncode is None:
+                self.soon(self.refill())
+                return worker
+            await self.end(worker)
+        self.soon(self.refill())
+        return await self.start()
+
+    async def give(self, worker: Worker, *, again: bool) -> None:
+        """Take a process back; one that is not to be used again, or is one too many, is ended."""
+        if again and not self.closed and worker.process.returncode is None and len(self.idle) <= self.spare:
+            self.idle.insert(0, worker)  # what it has loaded is what others ask for
+        else:
+            await self.end(worker)
+
+    async def refill(self) -> None:
+        """Have as many ready as there ought to be."""
+        while len(self.idle) < self.spare and not self.closed:
+            worker = await self.start()
+            if self.warm:
+                await worker.ask(Work(verb="warm"), lambda text: None)
+            self.idle.append(worker)
+
+    async def end(self, worker: Worker) -> None:
+        """End one."""
+        await worker.end()
+        self.all.discard(worker)
+
+    async def close(self) -> None:
+        """End all."""
+        self.closed = True
+        for task in list(self.tasks):
+            task.cancel()
+        await asyncio.gather(*(self.end(worker) for worker in list(self.all)), return_exceptions=True)
+
+    def soon(self, what: Any) -> None:
+        """Do it beside everything else; nobody waits for it, so that what goes wrong shows when it is needed."""
+        task = asyncio.get_running_loop().create_task(quiet(what))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+
+async def quiet(what: Any) -> None:
+    """Do it, and let a lost worker be."""
+    with suppress(LostError, OSError):
+        await what
+
+
+def environment() -> dict[str, str]:
+    """The variables of a worker: this process's, and modules that it finds."""
+    return {**os.environ, "PYTHONPATH": environment_of(1, None)["PYTHONPATH"]}
