@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { names } from '../sections/precision/names';
 import vectors from '../../golden/fused.json';
 import { dot, encode, FORMATS, UNITS, unitOf, valueOf, type Sum, type UnitName } from './fused';
 
@@ -9,6 +10,8 @@ test('500 dot products come out to the bit as in the package, of every unit', ()
     expect(dot(unitOf(name), a, b, c), `${name} ${a} ${b} ${c}`).toBe(code);
   }
 });
+
+test('an address names the units that there are', () => expect([...names]).toEqual(Object.keys(UNITS)));
 
 test('what is watched adds up to the result', () => {
   for (const [name, a, b, c, code] of vectors as [UnitName, number[], number[], number, number][]) {
