@@ -67,3 +67,29 @@ def test_ranges_to_the_ends_of_int64():
 
 def expected(far, t):
     return sum(i % 7 for i in range(far - t, far, 5)) + 100 * sum(i % 7 for i in range(t - far, -far - 1, -4))
+
+
+@cuda.jit
+def triangular(a, b, c):
+    x = cuda.threadIdx.x
+    total = 0.0
+    for i in range(x + 1):
+        total += a[0, i] * b[i % 2, x % 3, i]
+    for i in range(x, x + 3):
+        for j in range(i % 3, -x, -1):
+            total += b[j % 2, i % 3, (x + j) % 16] - a[i % 16, x]
+    c[0, x] = total
+
+
+def test_bounds_of_threads_outlive_indices_of_several_axes():
+    random = np.random.default_rng(4)
+
+    def make():
+        a = random.integers(-4, 5, (16, 16)).astype(np.float64)
+        return a, np.arange(96.0).reshape(2, 3, 16), np.zeros((1, 16))
+
+    made = make()
+    (one, arrays), (other, others) = both(triangular, (1,), (16,), lambda: tuple(each.copy() for each in made))
+    assert same_values(arrays, others)
+    assert rows(one) == rows(other)
+    assert faults(one) == faults(other) == set()

@@ -15,7 +15,7 @@ from gemmlab.emulator.lockstep.expressions import constant, held
 from gemmlab.emulator.lockstep.layout import Placed
 from gemmlab.emulator.lockstep.merging import Merge
 from gemmlab.emulator.lockstep.runtime.places import EXTENT, FOUND, HOW, LANES, ORIGIN, RECORD, SKIP
-from gemmlab.emulator.lockstep.writing import Place
+from gemmlab.emulator.lockstep.writing import PARTS, Place
 from gemmlab.record import GemmlabError
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class Accesses:
         if own:
             place.put("for t in range(NT):")
         for k, part in own:
-            place.put(f"    {e.row(f'J{k}', 'int64')}[t] = {e.writer.text(part)}")
+            place.put(f"    {e.row(PARTS[k], 'int64')}[t] = {e.writer.text(part)}")
         place.put(f"prepare({name})")
         e.writer.scalars = scalars
 

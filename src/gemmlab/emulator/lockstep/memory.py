@@ -17,6 +17,7 @@ from gemmlab.emulator.lockstep.generate import Generated
 from gemmlab.emulator.lockstep.layout import Layout, Placed
 from gemmlab.emulator.lockstep.runtime import noting, places
 from gemmlab.emulator.lockstep.runtime.requests import SCRATCH
+from gemmlab.emulator.lockstep.writing import PARTS
 
 Integers = NDArray[np.int64]
 
@@ -98,7 +99,7 @@ class State:
         r[places.AT_SITE], r[places.NT], r[places.OWN] = recorded.site, self.launch.threads, recorded.own
         r[places.SPAN] = self.bound.granules[placed.array.name] if in_global else self.layout.span(placed)
         r[places.FLAGS] = self.flags(placed)
-        rows = (recorded.lanes, recorded.kept, recorded.each, "J0", "J1", "J2", recorded.memo, recorded.counts)
+        rows = (recorded.lanes, recorded.kept, recorded.each, *PARTS, recorded.memo, recorded.counts)
         r[places.LANES : places.LANES + len(rows)] = [self.row_at(name) for name in rows]
         r[places.ROOM], r[places.EPOCHS], r[places.FAULTS] = at(self.room), at(self.epochs), at(self.faults)
         r[places.MET], r[places.OWNERS] = at(self.met), at(self.owners)

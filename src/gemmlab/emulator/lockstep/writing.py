@@ -10,6 +10,10 @@ from gemmlab.emulator import program as p
 
 Tree = list["str | Tree"]
 
+#: arrays by thread with the threads' own parts of an index, axis by axis, until `prepare` has read them; every other
+#: such array has one letter and a number
+PARTS = ("own0", "own1", "own2")
+
 
 class Text:
     """Lines of Python at a depth; a place that is kept open takes lines later."""
