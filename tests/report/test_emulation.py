@@ -130,3 +130,9 @@ def test_a_right_result_is_not_the_last_word_where_another_order_is_wrong():
         "in lockstep right: 67,108,864 elements within what rounding explains; under another order of threads" in text
     )
     assert "63 elements wrong" in text
+
+
+def test_a_program_stands_on_the_page_letter_by_letter():
+    found = emulation(texts={("tiled.py", 14): "s[x] = x + x - x if x < 2 x"})
+    page = html(found.to_record())
+    assert "s[x] = x + x - x if x &lt; 2 x" in page

@@ -10,7 +10,7 @@ from gemmlab.report import fault_words
 from gemmlab.report.emulation_hints import hints, notes
 from gemmlab.report.emulation_tables import ARRAY_HEADS, MEMORY_HEADS, Row, array_rows, memory_rows, weight
 from gemmlab.report.emulation_tables import told as access_text
-from gemmlab.report.page import card, checked_card, numbers_card, pair, tag, text
+from gemmlab.report.page import card, checked_card, code, numbers_card, pair, tag, text
 
 
 def emulated(record: Record, emulation: EmulationSection, number: int) -> str:
@@ -82,7 +82,7 @@ def source_row(emulation: EmulationSection, row: LineCounts, most: int) -> str:
     share = weight(row)[0] / most if most else 0.0
     bar = f'<span class="load" style="width:{100 * share:.0f}%"></span>' if share else ""
     said = "".join(f'<span class="why">{text(each)}</span>' for each in line_notes(row))
-    return f"<tr><td class=name>{text(where)}</td><td>{text(row.text)}{bar}{said}</td></tr>"
+    return f"<tr><td class=name>{text(where)}</td><td>{code(row.text)}{bar}{said}</td></tr>"
 
 
 def line_notes(row: LineCounts) -> list[str]:

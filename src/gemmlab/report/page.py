@@ -68,6 +68,11 @@ def text(value: object) -> str:
     return UNIT.sub("\N{NO-BREAK SPACE}", escape(clean(value)).replace(" x ", " × "))
 
 
+def code(value: object) -> str:
+    """A line of a program made safe for HTML, letter by letter: an x in it is a name."""
+    return escape(clean(value))
+
+
 def tag(kind: str) -> str:
     """What kind of number it is, in a word."""
     return f'<span class="tag {kind}">{kind}</span>'
