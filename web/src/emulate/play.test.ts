@@ -53,7 +53,7 @@ describe.each(
     expect(lines.slice(0, 12)).toEqual(given.first);
     expect(lines.length).toBe(given.steps);
     expect(createHash('sha256').update(lines.join('\n')).digest('hex')).toBe(given.digest);
-    expect(told.schedule.horizon).toBe(horizon);
+    expect(told.schedule!.horizon).toBe(horizon);
   });
 
   test('the same C, wrong elements and races', () => {

@@ -27,9 +27,11 @@ export interface Play {
   readonly m: number;
   readonly n: number;
   readonly k: number;
-  readonly side: number;
-  readonly grid: readonly [number, number];
-  readonly schedule: Schedule;
+  /** Threads of a block along x, and in all. */
+  readonly across: number;
+  readonly threads: number;
+  /** As it was played; of a server's answer, what was asked. */
+  readonly schedule?: Schedule;
   readonly steps: readonly Step[];
   readonly races: readonly Pair[];
   /** C by rows; NaN where not finite. */
@@ -60,7 +62,7 @@ export function play(asked: Asked): Play {
   const expected = product(asked.a, asked.b);
   const wrong: number[] = [];
   for (let at = 0; at < c.length; at++) if (c[at] !== expected[at]) wrong.push(at);
-  return { m, n, k, side, grid, schedule, steps, races: racesOf(steps), c, expected, wrong };
+  return { m, n, k, across: side, threads: side * side, schedule, steps, races: racesOf(steps), c, expected, wrong };
 }
 
 /** Run one block to its end; its steps where they are wanted. */

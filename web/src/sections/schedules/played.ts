@@ -45,8 +45,8 @@ export function cursor(state: State, of: Play): number {
 }
 
 /** A thread by its number and its place in the block. */
-export function threadName(thread: number, side: number): string {
-  return t('schedules.thread', { n: thread, x: thread % side, y: Math.floor(thread / side) });
+export function threadName(thread: number, { across }: Pick<Play, 'across'>): string {
+  return t('schedules.thread', { n: thread, x: thread % across, y: Math.floor(thread / across) });
 }
 
 /** An element as the kernel names it: a_tile[1, 0]. */

@@ -2,13 +2,13 @@
 
 import { html, nothing, svg, type TemplateResult } from 'lit';
 import { kernelOf } from '../../emulate/kernels';
-import type { Play } from '../../emulate/play';
+import type { Play, Step } from '../../emulate/play';
 import { ink } from '../../draw/colours';
 import { tag } from '../../shell/element';
-import { byName } from '../../state/sections';
 import { store } from '../../state/store';
 import { t } from '../../words/words';
 import { element, threadName, type State } from './played';
+import bench from '../bench/section';
 import here from './section';
 
 const TOLD = 12;
@@ -26,23 +26,24 @@ export function pairCard(of: Play): TemplateResult {
   `;
 }
 
-function told(of: Play): TemplateResult {
+/** The pair in words. */
+export function pairTold(of: Play): string {
   const pair = of.races[0]!;
-  const [one, other] = pair.steps.map((number) => of.steps[number]!) as [Play['steps'][0], Play['steps'][0]];
-  const kind = `${one.kind}.${other.kind}`;
+  const [one, other] = pair.steps.map((number) => of.steps[number]!) as [Step, Step];
+  return t(`schedules.pair.${one.kind}.${other.kind}`, {
+    element: element(pair),
+    one: threadName(one.thread, of),
+    other: threadName(other.thread, of),
+    line: String(one.line),
+    otherline: String(other.line),
+  });
+}
+
+function told(of: Play): TemplateResult {
   return html`
-    <p>
-      ${t(`schedules.pair.${kind}`, {
-        element: element(pair),
-        one: threadName(one.thread, of.side),
-        other: threadName(other.thread, of.side),
-        line: String(one.line),
-        otherline: String(other.line),
-      })}
-      ${tag('emulated')}
-    </p>
+    <p>${pairTold(of)} ${tag('emulated')}</p>
     <p class="row">
-      ${pair.steps.map(
+      ${of.races[0]!.steps.map(
         (step, place) =>
           html`<button @click=${() => store.set(here, { at: step })}>
             <span class="mark">${place + 1}</span> ${t('schedules.goto', { step })}
@@ -57,7 +58,7 @@ export function cellsCard(state: State, of: Play): TemplateResult {
   const wrong = new Set(of.wrong);
   const total = of.m * of.n;
   const size = 12;
-  const block = of.side * size;
+  const block = kernelOf(state.rung).side * size;
   return html`
     <section class="card" aria-labelledby="cells">
       <h2 id="cells">${t('schedules.cells')}</h2>
@@ -123,10 +124,11 @@ function list(of: Play): TemplateResult {
   </details>`;
 }
 
-/** The same kernel on the reader's chip: the bench has it, with the barrier out. */
-function chip(state: State): TemplateResult | typeof nothing {
-  if (!byName.has('bench')) return nothing;
-  const { side } = kernelOf(state.rung);
-  const shared = { m: state.pm, n: state.pn, k: state.pk, t: side };
-  return html`<p><a href=${store.hash('bench', shared as never)}>${t('schedules.chip')}</a></p>`;
+/** The same kernel on the reader's chip: the bench has it, with the same barriers out. */
+function chip(state: State): TemplateResult {
+  const { side, barriers } = kernelOf(state.rung);
+  const out = [0, 1].filter((number) => number < barriers.length && state.out.includes(number));
+  const cut = out.length === 2 ? 'both' : ((['first', 'second'] as const)[out[0] ?? -1] ?? 'none');
+  const to = { m: state.pm, n: state.pn, k: state.pk, t: side, cut, tiled: state.rung !== 'naive' } as const;
+  return html`<p><a href=${store.hash(bench, to)}>${t('schedules.chip')}</a></p>`;
 }

@@ -15,14 +15,14 @@ const AROUND = 4;
 /** Steps that the picture shows: all, or so many around the one pointed at. */
 export function span(of: Play, at: number, close: boolean): readonly [number, number] {
   if (!close) return [0, of.steps.length];
-  const wide = Math.min(of.steps.length, 3 * of.side * of.side);
+  const wide = Math.min(of.steps.length, 3 * of.threads);
   const first = Math.max(0, Math.min(at - Math.floor(wide / 2), of.steps.length - wide));
   return [first, first + wide];
 }
 
 export function timeline(state: State, of: Play, close: boolean): TemplateResult {
   const at = cursor(state, of);
-  const threads = of.side * of.side;
+  const { threads } = of;
   return html`
     <figure>
       <canvas
@@ -58,7 +58,7 @@ export function timeline(state: State, of: Play, close: boolean): TemplateResult
 }
 
 /** Rows of one pixel where threads are many. */
-const heightOf = (of: Play) => (of.side > 8 ? of.side * of.side : 4 * of.side * of.side);
+const heightOf = (of: Play) => (of.threads > 64 ? of.threads : 4 * of.threads);
 
 function draw(
   pen: CanvasRenderingContext2D,
@@ -72,7 +72,7 @@ function draw(
   pen.fillRect(0, 0, width, height);
   const [first, past] = span(of, at, close);
   const wide = width / Math.max(1, past - first);
-  const tall = height / (of.side * of.side);
+  const tall = height / of.threads;
   const across = (step: number) => (step - first) * wide;
   pen.fillStyle = solid('grid');
   for (let number = first + 1; number < past; number++) {
@@ -108,15 +108,15 @@ export function epochs(steps: readonly Step[]): number {
 }
 
 /** The steps around the one pointed at. */
-export function nearby(state: State, of: Play): TemplateResult {
+export function nearby(state: State, of: Play, name: string): TemplateResult {
   const at = cursor(state, of);
   const first = Math.max(0, Math.min(at - AROUND, of.steps.length - 2 * AROUND - 1));
   const pair: readonly number[] = of.races[0]?.steps ?? [];
   return html`
-    <div class="scroll" tabindex="0" role="region" aria-label=${t('schedules.steps')}>
+    <div class="scroll" tabindex="0" role="region" aria-label=${name}>
       <table>
         <caption class="unseen">
-          ${t('schedules.steps')}
+          ${name}
         </caption>
         <thead>
           <tr>
@@ -134,7 +134,7 @@ export function nearby(state: State, of: Play): TemplateResult {
               <th scope="row" class="n">
                 ${mark < 0 ? '' : html`<span class="mark">${mark + 1}</span>`} ${number}${number === at ? ' ◂' : ''}
               </th>
-              <td class="who">${threadName(step.thread, of.side)}</td>
+              <td class="who">${threadName(step.thread, of)}</td>
               <td class="n">${step.line}</td>
               <td class="what">${deed(step)}</td>
             </tr>`;

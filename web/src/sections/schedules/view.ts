@@ -6,6 +6,7 @@ import { define, LabElement } from '../../shell/element';
 import { base } from '../../shell/style';
 import { store } from '../../state/store';
 import { t } from '../../words/words';
+import { Own } from './own';
 import { cursor, deed, playOf, stateOf, threadName, type State } from './played';
 import { cellsCard, pairCard } from './result';
 import here, { ORDERS } from './section';
@@ -16,6 +17,7 @@ const PACE = 60; //: ms a step
 
 class Schedules extends LabElement {
   private close = false;
+  private readonly own = new Own(() => this.requestUpdate());
   private ticking: ReturnType<typeof setInterval> | null = null;
 
   static override styles = [
@@ -110,6 +112,21 @@ class Schedules extends LabElement {
         height: 12px;
         vertical-align: -1px;
       }
+      textarea {
+        display: block;
+        width: 100%;
+        margin: 2px 0 10px;
+        padding: 8px 10px;
+        font:
+          0.86rem/1.5 ui-monospace,
+          Menlo,
+          Consolas,
+          monospace;
+        color: var(--ink);
+        background: var(--paper);
+        border: 1px solid var(--edge);
+        border-radius: 7px;
+      }
       .cells svg {
         max-width: 420px;
       }
@@ -136,6 +153,7 @@ class Schedules extends LabElement {
         <p class="quiet small">${t('schedules.timeline.how')}</p>
         ${of.steps.length === 0 ? nothing : this.player(state)}
       </section>
+      ${this.own.card(state)}
     `;
   }
 
@@ -201,7 +219,7 @@ class Schedules extends LabElement {
           min="0"
           max=${last}
           .value=${String(at)}
-          aria-valuetext=${`${threadName(step.thread, of.side)}: ${deed(step)}`}
+          aria-valuetext=${`${threadName(step.thread, of)}: ${deed(step)}`}
           @input=${(event: Event) => go(Number((event.target as HTMLInputElement).value))}
         />
       </label>
@@ -225,7 +243,7 @@ class Schedules extends LabElement {
           ${t('schedules.close')}
         </button>
       </p>
-      ${nearby(state, of)}
+      ${nearby(state, of, t('schedules.steps'))}
     `;
   }
 
