@@ -17,7 +17,7 @@ def test_the_published_case(visit):
     orders = page.locator("lab-raster table").inner_text()
     assert "403 MB" in orders
     assert "17.3 GB" in orders  # 17.2 read and 0.13 written
-    assert "19 waves" in page.locator("lab-waves p").first.inner_text()
+    assert "18.96 waves, so 19 rounds" in page.locator("lab-waves p").first.inner_text()
 
 
 @pytest.mark.web
@@ -60,3 +60,15 @@ def test_a_tile_that_cannot_be_says_why(visit):
     page.locator("[data-field=bm]").fill("128")
     page.locator("[data-field=bm]").press("Tab")
     page.locator("lab-rooflines svg[role=img]").wait_for()
+
+
+@pytest.mark.web
+def test_a_chip_of_ones_own_is_told_of_as_far_as_it_is_known(visit):
+    page = visit("#/limits?chip=own")
+    assert "enter one under Chips" in page.get_by_role("alert").inner_text()
+    page.evaluate("() => { location.hash = '#/limits?chip=own&mine=2e13__5e11______'; }")
+    page.locator("lab-rooflines svg[role=img]").wait_for()
+    assert "How many SMs" in page.locator("lab-waves p").inner_text()
+    page.evaluate("() => { location.hash = '#/limits?chip=own&mine=2e13__5e11_____64_'; }")
+    page.locator("lab-waves svg").wait_for()
+    assert "64 at a time" in page.locator("lab-waves p").first.inner_text()

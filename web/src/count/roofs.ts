@@ -22,7 +22,8 @@ export interface Limits {
   readonly peak: Peak;
   readonly held: Resident;
   readonly grid: Grid;
-  readonly waves: Waves;
+  /** Null where nobody says how many SMs the chip has. */
+  readonly waves: Waves | null;
   readonly roofs: readonly Roof[];
   readonly computeSeconds: number;
   /** The longest of arithmetic and each level, registers apart: no run is shorter while programs stay in step. */
@@ -78,7 +79,7 @@ export function limits(chip: Chip, asked: Bench): Limits | Misfit {
     peak,
     held,
     grid,
-    waves: waves(grid),
+    waves: chip.figure('sm_count') ? waves(grid) : null,
     roofs,
     computeSeconds,
     seconds: memory?.seconds ?? computeSeconds,

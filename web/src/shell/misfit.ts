@@ -7,5 +7,5 @@ import { t } from '../words/words';
 export function misfitText({ misfit, given }: Misfit): string {
   const bytes = misfit === 'shared' || misfit === 'registers';
   const said = bytes ? Object.fromEntries(Object.entries(given).map(([k, v]) => [k, capacity(Number(v))])) : given;
-  return t(`misfit.${misfit}`, given['chip'] === 'own' ? { ...said, chip: t('field.chip.own') } : said);
+  return given['chip'] === 'own' ? t('misfit.own', said) : t(`misfit.${misfit}`, said);
 }

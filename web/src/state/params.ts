@@ -33,11 +33,14 @@ export function int(low: number, high: number, initial: number): Param<number> {
   };
 }
 
+const range = (low: number, high: number): string =>
+  `${low}..${high >= 1e6 ? high.toExponential().replace('e+', 'e') : high}`;
+
 /** Any number from `low` to `high`. */
 export function real(low: number, high: number, initial: number): Param<number> {
   return {
     initial,
-    allowed: `${low}..${high}`,
+    allowed: range(low, high),
     read(text) {
       const value = NUMBER.test(text) ? Number(text) : NaN;
       return value >= low && value <= high ? value : null;
@@ -108,7 +111,7 @@ export function figures<const T extends readonly string[]>(
   type Found = Record<T[number], number | null>;
   return {
     initial: Object.fromEntries(names.map((name) => [name, null])) as Found,
-    allowed: `${names.join('_')}, ${low}..${high}`,
+    allowed: `${names.join('_')}, ${range(low, high)}`,
     read(value) {
       const parts = value.split('_');
       if (parts.length !== names.length) return null;

@@ -44,9 +44,9 @@ export function sheet(of: Chip): TemplateResult {
     <section class="card">
       <h2>${of.name === 'own' ? t('chips.own') : of.fullName}</h2>
       <p class="quiet">
-        ${[of.architecture, of.year, t(`chips.standing.${of.standing.replaceAll(/[ ,]+/g, '_')}`)].filter(Boolean).join(' · ')}
+        ${[of.architecture, of.year, of.name === 'own' ? t('chips.own.source') : t(`chips.standing.${of.standing.replaceAll(/[ ,]+/g, '_')}`)].filter(Boolean).join(' · ')}
       </p>
-      ${peaks(of)}
+      ${formatsOf(of).length === 0 ? nothing : peaks(of)}
       ${
         of.notes.length === 0
           ? nothing
@@ -65,7 +65,7 @@ function peaks(of: Chip): TemplateResult {
     <div class="scroll" tabindex="0" role="region" aria-label=${t('chips.peaks')}>
       <table>
         <caption>
-          ${t('chips.peaks')} ${tag('datasheet')} ${tag('counted')}
+          ${t('chips.peaks')} ${of.name === 'own' ? nothing : tag('datasheet')} ${tag('counted')}
         </caption>
         <thead>
           <tr>

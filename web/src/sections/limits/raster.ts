@@ -4,7 +4,7 @@ import { css, html, nothing, type TemplateResult } from 'lit';
 import { ceilDiv } from '../../count/kernel';
 import { dramBytes, type Limits } from '../../count/roofs';
 import { programAt, tileOf, wave, type Grid } from '../../count/waves';
-import { bandwidthOf } from '../../data/chips';
+import { bandwidthOf, capacityOf } from '../../data/chips';
 import { solid } from '../../draw/colours';
 import { Drawn } from '../../draw/drawn';
 import { define, tag } from '../../shell/element';
@@ -67,12 +67,13 @@ class Raster extends Drawn {
 
   private get index(): number {
     const limits = found();
-    return limits ? Math.min(store.values(here).wave, Math.ceil(limits.waves.waves) - 1) : 0;
+    return limits?.waves ? Math.min(store.values(here).wave, Math.ceil(limits.waves.waves) - 1) : 0;
   }
 
   protected override render(): TemplateResult | typeof nothing {
     const limits = found();
     if (!limits) return nothing;
+    if (!limits.waves) return html`<p>${t('limits.no_sms')}</p>`;
     const { grid } = limits;
     const index = this.index;
     const rounds = Math.ceil(limits.waves.waves);
@@ -161,7 +162,7 @@ class Raster extends Drawn {
           </tbody>
         </table>
       </div>
-      <p class="small quiet">${t('limits.orders.about')}</p>`;
+      <p class="small quiet">${capacityOf(chip, 'l2') === null ? t('limits.no_l2') : t('limits.orders.about')}</p>`;
   }
 
   protected override updated(): void {

@@ -5,9 +5,9 @@ import { textWidth } from '../../draw/axis';
 import { ink } from '../../draw/colours';
 import { Drawn } from '../../draw/drawn';
 import { define, tag } from '../../shell/element';
-import { count, digits, percent } from '../../words/numbers';
+import { count, percent } from '../../words/numbers';
 import { t } from '../../words/words';
-import { found } from './state';
+import { found, now } from './state';
 
 const MOST = 8; // rounds that are drawn; those between are alike
 
@@ -16,6 +16,7 @@ class Waves extends Drawn {
     const limits = found();
     if (!limits) return nothing;
     const { waves, grid, held, moved } = limits;
+    if (!waves) return html`<p>${t('limits.no_sms')}</p>`;
     const rounds = Math.ceil(waves.waves);
     const last = waves.programs - (rounds - 1) * grid.slots;
     const shown =
@@ -26,7 +27,7 @@ class Waves extends Drawn {
     const said = t('limits.waves.said', {
       programs: waves.programs,
       slots: grid.slots,
-      waves: digits(waves.waves, 3),
+      waves: Math.round(waves.waves * 100) / 100,
       rounds,
       share: percent(last / grid.slots, 3),
       efficiency: percent(waves.efficiency, 3),
@@ -47,7 +48,7 @@ class Waves extends Drawn {
         </svg>`}
       </figure>
       <p class="small quiet">
-        ${t('limits.resident', { programs: held.programs, limit: t(`limits.limit.${held.limit}`) })}
+        ${t('limits.resident', { programs: held.programs, limit: t(`limits.limit.${now().chip.name === 'own' ? 'unknown' : held.limit}`) })}
         ${padded < 1 ? t('limits.padded', { share: percent(padded, 3) }) : nothing} ${t('limits.waves.about')}
       </p>
     `;
