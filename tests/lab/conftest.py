@@ -77,6 +77,15 @@ def plain_browser(launch):
     return launch()
 
 
+@pytest.fixture(scope="session")
+def axe():
+    """The text of axe-core, which looks for what keeps people out."""
+    path = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
+    if not path.is_file():
+        missing("axe-core is not installed: make web")
+    return path.read_text(encoding="utf-8")
+
+
 class Quiet(SimpleHTTPRequestHandler):
     """A plain file server that logs nothing."""
 

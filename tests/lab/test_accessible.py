@@ -4,18 +4,7 @@ import pytest
 
 from gemmlab import chips
 
-from .conftest import missing
-from .pages import SECTIONS, WEB, settle, wait_for
-
-AXE = WEB / "node_modules" / "axe-core" / "axe.min.js"
-
-
-@pytest.fixture(scope="session")
-def axe():
-    """The text of axe-core."""
-    if not AXE.is_file():
-        missing("axe-core is not installed: make web")
-    return AXE.read_text(encoding="utf-8")
+from .pages import SECTIONS, settle, wait_for
 
 
 @pytest.mark.web

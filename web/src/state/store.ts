@@ -90,7 +90,7 @@ export class Store {
   ): void {
     const hash = this.hash(to, changes);
     if (this.window) this.window.location.hash = hash;
-    else this.open(hash);
+    this.open(hash); // at once: the event comes later, and a key that is pressed before it must not undo the way
   }
 
   /** Forget what was dropped: the reader has seen it. */

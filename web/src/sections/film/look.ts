@@ -103,4 +103,9 @@ export const look = css`
       min-width: 84px;
     }
   }
+  @media (max-width: 600px) {
+    .stage figure {
+      margin: 0 -16px;
+    }
+  }
 `;

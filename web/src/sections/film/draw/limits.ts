@@ -33,20 +33,21 @@ export function wait(now: number): Picture {
     : svg`
     ${each((i) => worker(24, row(i) + 12, broken && i === 0 ? 'brick' : 'ink', 1.3))}
     ${each((i) => span(i, 0, CARRIED[i]!, 'teal'))}
-    ${legend()}
+    ${legend(now === 3)}
     ${from(1, now, () => each((i) => (CARRIED[i]! < FIRST ? span(i, CARRIED[i]!, FIRST, 'none') : nothing)), { dx: -30 })}
     ${from(1, now, () => gate(FIRST))}
     ${from(2, now, () => each((i) => span(i, FIRST, FIRST + TAKES[i]!, 'plum')), { dx: -60 })}
     ${during(2, 2, now, () => [each((i) => (i > 0 ? span(i, FIRST + TAKES[i]!, SECOND, 'none') : nothing)) as Picture, gate(SECOND)], { wait: 300 })}
     ${during(3, 3, now, () => [each((i) => (i > 0 ? span(i, FIRST + TAKES[i]!, Math.min(FIRST + TAKES[i]! + 1.2, 8.6), 'brick') : nothing)) as Picture, gate(SECOND, true)], { dx: -40, wait: 200 })}
-    ${during(3, 3, now, () => label(x(SECOND) - 4, row(0) - 14, t('film.draw.gone'), { role: 'brick', anchor: 'middle', size: 15 }))}`;
+    ${during(3, 3, now, () => label(x(SECOND) - 4, row(0) - 14, t('film.draw.gone'), { role: 'brick', anchor: 'middle', size: 16 }))}`;
 }
 
-function legend(): Picture {
-  const entry = (x: number, role: 'teal' | 'plum', text: string) =>
-    svg`${box(x, 246, 18, 14, { fill: role, faint: 0.75, line: role })}${label(x + 24, 258, text, { anchor: 'start', size: 15 })}`;
+function legend(late: boolean): Picture {
+  const entry = (x: number, role: 'teal' | 'plum' | 'brick', text: string, y = 246) =>
+    svg`${box(x, y, 18, 14, { fill: role, faint: 0.75, line: role })}${label(x + 24, y + 12, text, { anchor: 'start', size: 16 })}`;
   return svg`${entry(52, 'teal', t('film.draw.carries'))} ${entry(160, 'plum', t('film.draw.multiplies'))}
-    ${box(290, 246, 18, 14, { dashed: true, line: 'quiet' })} ${label(314, 258, t('film.draw.waits'), { anchor: 'start', size: 15 })}`;
+    ${box(290, 246, 18, 14, { dashed: true, line: 'quiet' })} ${label(314, 258, t('film.draw.waits'), { anchor: 'start', size: 16 })}
+    ${late ? entry(52, 'brick', t('film.draw.next'), 274) : nothing}`;
 }
 
 /** What the late worker finds in the two tiles. */
@@ -56,19 +57,19 @@ function lateTiles(now: number): Picture {
     const mark = (i: number) =>
       late && i > 0 ? ({ fill: 'brick', faint: 0.2, line: 'brick', thick: 3 } as const) : {};
     return svg`${label(20, y + 30, name, { anchor: 'start', size: 16, role: 'quiet' })}
-      ${cells(112, y + 4, 1, 2, size, (_, i) => ({ text: row[i]!, fill: 'mist', ...mark(i) }))}
-      ${label(206, y + 30, '·', { size: 24 })}
-      ${cells(222, y - 16, 2, 1, size, (i) => ({ text: column[i]!, fill: 'sand', ...mark(i) }))}`;
+      ${cells(130, y + 4, 1, 2, size, (_, i) => ({ text: row[i]!, fill: 'mist', ...mark(i) }))}
+      ${label(224, y + 30, '·', { size: 24 })}
+      ${cells(240, y - 16, 2, 1, size, (i) => ({ text: column[i]!, fill: 'sand', ...mark(i) }))}`;
   };
   const { a, b, side } = LATE;
   const { mixed, mixedSum, second, secondSum, late, right } = FACTS.wait;
-  const put = (y: number, text: string) => label(278, y, text, { anchor: 'start', size: 17 });
+  const put = (y: number, text: string) => label(298, y, text, { anchor: 'start', size: 17 });
   return svg`
     ${worker(34, 34, 'brick', 1.6)} ${label(56, 38, t('film.draw.slow'), { anchor: 'start', role: 'brick' })}
     ${tileAt(86, t('film.draw.first'), [a[0]!, a[side + 1]!], [b[0]!, b[side + 1]!], true)}
     ${tileAt(196, t('film.draw.second'), a.slice(side), b.slice(side), false)}
-    ${label(112, 164, t('film.draw.new'), { anchor: 'start', role: 'brick', size: 15 })}
-    ${now === 4 ? label(300, 170, '?', { size: 40, bold: true }) : nothing}
+    ${label(130, 164, t('film.draw.new'), { anchor: 'start', role: 'brick', size: 16 })}
+    ${now === 4 ? label(330, 170, '?', { size: 40, bold: true }) : nothing}
     ${from(5, now, () => [put(114, `${mixed} = ${mixedSum}`), put(224, `${second} = ${secondSum}`)])}
     ${from(
       5,
@@ -80,7 +81,7 @@ function lateTiles(now: number): Picture {
           bold: true,
           role: 'brick',
         }),
-        label(278, 296, t('film.draw.should', { n: right }), { anchor: 'start', size: 17, role: 'teal' }),
+        label(250, 296, t('film.draw.should', { n: right }), { anchor: 'start', size: 17, role: 'teal' }),
       ],
       { wait: 400 },
     )}`;
@@ -93,26 +94,26 @@ export function roof(now: number): Picture {
   const y = (speed: number) => 262 - (226 * Math.log(speed / slow)) / Math.log(fast / slow);
   const dot = (intensity: number, speed: number, text: string, side: 'start' | 'end' = 'start') => svg`
     <circle cx=${x(intensity)} cy=${y(speed)} r="6.5" fill="var(--plum)" stroke="var(--paper)" stroke-width="2"></circle>
-    ${label(x(intensity) + (side === 'start' ? 11 : -11), y(speed) + (side === 'start' ? 16 : -6), text, { anchor: side, size: 15 })}`;
+    ${label(x(intensity) + (side === 'start' ? 11 : -11), y(speed) + (side === 'start' ? 16 : -6), text, { anchor: side, size: 16 })}`;
   const ticks = [0.25, 1, 4, 16, 64];
   return svg`
-    ${ticks.map((at) => svg`${line(x(at), 36, x(at), 262, { role: 'grid', thick: 1 })}${label(x(at), 281, digits(at), { size: 15, role: 'quiet' })}`)}
-    ${[1e12, 1e13].map((at) => svg`${line(70, y(at), 460, y(at), { role: 'grid', thick: 1 })}${label(64, y(at) + 5, count(at / 1e12), { size: 15, role: 'quiet', anchor: 'end' })}`)}
-    ${label(265, 304, t('film.draw.intensity'), { size: 15, role: 'quiet' })}
-    ${label(12, 24, 'TFLOP/s', { size: 15, role: 'quiet', anchor: 'start' })}
+    ${ticks.map((at) => svg`${line(x(at), 36, x(at), 262, { role: 'grid', thick: 1 })}${label(x(at), 281, digits(at), { size: 16, role: 'quiet' })}`)}
+    ${[1e12, 1e13].map((at) => svg`${line(70, y(at), 460, y(at), { role: 'grid', thick: 1 })}${label(64, y(at) + 5, count(at / 1e12), { size: 16, role: 'quiet', anchor: 'end' })}`)}
+    ${label(265, 304, t('film.draw.intensity'), { size: 16, role: 'quiet' })}
+    ${label(12, 24, 'TFLOP/s', { size: 16, role: 'quiet', anchor: 'start' })}
     ${line(now >= 1 ? x(f.knee) : x(low), y(f.peak), 460, y(f.peak), { role: 'teal', thick: 4 })}
-    ${label(456, y(f.peak) - 10, si(f.peak, 'FLOP/s'), { anchor: 'end', size: 15, role: 'teal' })}
+    ${label(456, y(f.peak) - 10, si(f.peak, 'FLOP/s'), { anchor: 'end', size: 16, role: 'teal' })}
     ${from(1, now, () => [
       line(x(low), y(low * f.bandwidth), x(f.knee), y(f.peak), { role: 'ochre', thick: 4 }),
       label(x(0.9) - 14, y(0.9 * f.bandwidth) - 12, si(f.bandwidth, 'B/s', 4), {
         anchor: 'end',
-        size: 15,
+        size: 16,
         role: 'ochre',
       }),
       line(x(f.knee), y(f.peak), x(f.knee), 262, { dashed: true, role: 'quiet' }),
-      label(x(f.knee) + 7, 250, t('film.draw.knee', { n: digits(f.knee) }), { anchor: 'start', size: 15 }),
+      label(x(f.knee) + 7, 250, t('film.draw.knee', { n: digits(f.knee) }), { anchor: 'start', size: 16 }),
     ])}
-    ${from(2, now, () => [dot(f.naive, f.speed0, t('film.draw.one')), dot(f.t16, f.speed16, 'T = 16')], { dy: -60 })}
+    ${from(2, now, () => [dot(f.naive, f.speed0, t('film.draw.one')), dot(f.t16, f.speed16, 'T = 16', 'end')], { dy: -60 })}
     ${during(3, 3, now, () => label(x(1.4), 60, 'T = 32: ?', { size: 20, bold: true }))}
     ${from(4, now, () => [dot(f.t32, f.speed32, 'T = 32', 'end')], { dy: -60 })}
     ${from(4, now, () => [dot(f.smallestAt, f.peak, `T = ${f.smallest}`)], { wait: 500 })}`;
@@ -132,12 +133,12 @@ export function cache(now: number): Picture {
     ${Array.from({ length: down }, (_, i) => box(left - 98, top + i * size + 2, 86, size - 4, { fill: 'teal', faint: rowsUsed(i) ? 0.85 : 0.12, line: 'teal' }))}
     ${Array.from({ length: across }, (_, j) => box(left + j * size + 2, top - 98, size - 4, 86, { fill: 'ochre', faint: columnsUsed(j) ? 0.85 : 0.12, line: 'ochre' }))}
     ${cells(left, top, down, across, size, (i, j) => (chosen(i, j) ? { fill: 'plum', faint: 0.8 } : {}))}
-    ${label(left - 55, top - 16, t('film.draw.stripsA'), { role: 'teal', size: 15 })}
-    ${label(left - 10, top - 52, t('film.draw.stripsB'), { role: 'ochre', size: 15, anchor: 'end' })}
+    ${label(left - 55, top - 16, t('film.draw.stripsA'), { role: 'teal', size: 16 })}
+    ${label(left - 10, top - 52, t('film.draw.stripsB'), { role: 'ochre', size: 16, anchor: 'end' })}
     ${during(1, 1, now, () => label(left + 162, 313, `1 + ${across} = ${FACTS.cache.inRow}`, { size: 20, bold: true }))}
     ${during(2, 2, now, () => label(left + 162, 313, t('film.draw.strips', { n: '?' }), { size: 20, bold: true }))}
     ${from(3, now, () => label(left + 162, 313, `${high} + ${wide} = ${FACTS.cache.inBlock}`, { size: 20, bold: true }))}
-    ${during(1, 3, now, () => label(left - 55, 313, t('film.draw.atOnce', { n: programs }), { size: 15, role: 'plum' }))}`;
+    ${during(1, 3, now, () => label(left - 55, 313, t('film.draw.atOnce', { n: programs }), { size: 16, role: 'plum' }))}`;
 }
 
 /** The first wave of a large product: row by row, and down groups of rows. */

@@ -8,8 +8,8 @@ import { box, cells, coin, during, from, label, line, worker, type Picture } fro
 
 export function table(now: number): Picture {
   const { rows, deep, columns, row, column } = SMALL;
-  const size = 29;
-  const [left, top] = [62, 22];
+  const size = 28;
+  const [left, top] = [66, 16];
   const [right, below] = [left + deep * size + 18, top + deep * size + 18];
   const chosen = now === 1;
   const parts = FACTS.table.products.split(' + ');
@@ -51,40 +51,54 @@ export function single(now: number): Picture {
   const shelf = 142;
   return svg`
     ${box(14, 40, shelf + 26, 240, { fill: 'paper', line: 'grid', round: 10, thick: 2 })}
-    ${label(27 + shelf / 2, 64, t('film.draw.memory'), { role: 'quiet' })}
+    ${label(28, 270, t('film.draw.memory'), { role: 'quiet', anchor: 'start' })}
     ${cells(28, 92, 1, 5, 28, () => ({ fill: 'mist' }))}
-    ${label(28, 86, t('film.draw.row'), { anchor: 'start', role: 'teal', size: 15 })}
-    ${cells(114, 148, 4, 1, 28, () => ({ fill: 'sand' }))}
-    ${label(106, 164, t('film.draw.column'), { anchor: 'end', role: 'ochre', size: 15 })}
+    ${label(28, 139, t('film.draw.row'), { anchor: 'start', role: 'teal', size: 16 })}
+    ${cells(126, 148, 4, 1, 28, () => ({ fill: 'sand' }))}
+    ${label(118, 166, t('film.draw.column'), { anchor: 'end', role: 'ochre', size: 16 })}
     ${now < 4 ? cells(x, y, 5, 5, size, (i, j) => (now >= 2 && i === 1 ? { fill: 'mist' } : now >= 1 && i === 1 && j === 1 ? { fill: 'plum', faint: 0.16 } : {})) : nothing}
-    ${now < 4 ? label(x + 2.5 * size, y - 10, 'C', { role: 'plum', bold: true, size: 20 }) : nothing}
+    ${now < 4 ? label(x + 5.5 * size, y + 2.7 * size, 'C', { role: 'plum', bold: true, size: 20 }) : nothing}
     ${during(0, 3, now, () => worker(...at(1, 1)))}
     ${during(1, 1, now, () => [line(170, 106, at(1, 1)[0] - 26, at(1, 1)[1] - 4, { role: 'teal', head: true }), coin(at(1, 1)[0] - 30, at(1, 1)[1] - 22, 'a', 'teal')], { dx: -190, dy: 18 })}
-    ${during(1, 1, now, () => [line(146, 204, at(1, 1)[0] - 20, at(1, 1)[1] + 10, { role: 'ochre', head: true }), coin(at(1, 1)[0] - 26, at(1, 1)[1] + 26, 'b', 'ochre')], { dx: -120, dy: 60, wait: 300 })}
+    ${during(1, 1, now, () => [line(158, 204, at(1, 1)[0] - 20, at(1, 1)[1] + 10, { role: 'ochre', head: true }), coin(at(1, 1)[0] - 26, at(1, 1)[1] + 26, 'b', 'ochre')], { dx: -120, dy: 60, wait: 300 })}
     ${during(2, 3, now, () => [
       box(28, 92, 28, 28, { line: 'teal', thick: 3 }),
       ...across.filter((j) => j !== 1).map((j) => worker(...at(1, j), 'quiet')),
     ])}
-    ${during(2, 3, now, () => across.map((j) => svg`${line(42, 120, at(1, j)[0], at(1, j)[1] + 15, { role: 'teal', head: true, thick: 1 })}`), { dx: -20 })}
-    ${during(3, 3, now, () => label(x + 2.5 * size, y + 6.2 * size, `${t('film.draw.times')} ?`, { size: 20, bold: true }))}
+    ${during(2, 3, now, () => across.map((j) => arc(42, 90, at(1, j)[0], at(1, j)[1] - 15)), { dx: -20 })}
+    ${during(3, 3, now, () => label(x + 2.5 * size, y + 6.2 * size, `? ${t('film.draw.times')}`, { size: 20, bold: true }))}
     ${from(4, now, () => [
-      label(200, 98, t('film.draw.held'), { anchor: 'start', size: 15, role: 'quiet' }),
+      label(200, 98, t('film.draw.held'), { anchor: 'start', size: 16, role: 'quiet' }),
       box(200, 106, 1.5, 30, { fill: 'teal', line: 'teal' }),
       label(208, 127, count(FACTS.single.numbers), { anchor: 'start', bold: true }),
-      label(200, 174, t('film.draw.fetched'), { anchor: 'start', size: 15, role: 'quiet' }),
+      label(200, 174, t('film.draw.fetched'), { anchor: 'start', size: 16, role: 'quiet' }),
       label(200, 238, count(FACTS.single.reads), { anchor: 'start', bold: true }),
     ])}
     ${from(4, now, () => box(200, 182, 262, 30, { fill: 'teal', line: 'teal' }), { dx: -80 })}`;
 }
 
+/** A way from a number over the top to whoever needs it. */
+function arc(x1: number, y1: number, x2: number, y2: number): Picture {
+  return svg`<path d=${`M${x1} ${y1}C${x1 + 40} 16 ${x2} 16 ${x2} ${y2 - 4}`} fill="none" stroke="var(--teal)" stroke-width="1.5"></path>
+    ${line(x2, y2 - 8, x2, y2, { role: 'teal', head: true })}`;
+}
+
+/** Lines that part a square into so many by so many. */
+function mesh(x: number, y: number, side: number, parts: number): Picture {
+  const at = Array.from({ length: parts - 1 }, (_, i) => ((i + 1) * side) / parts);
+  const path = at.map((d) => `M${x + d} ${y}v${side}M${x} ${y + d}h${side}`).join('');
+  return svg`<path d=${path} stroke="var(--edge)" stroke-width="0.4"></path>`;
+}
+
 export function tile(now: number): Picture {
   const size = 17;
-  const [left, right, top, below] = [26, 380, 14, 232];
+  const [left, right, top, below] = [26, 380, 6, 222];
   const second = now >= 3;
   const step = second ? 1 : 0;
   const inTile = (k: number) => Math.floor(k / 4) === step;
   const used = now === 2;
-  const tray = { x: 84, y: 76 };
+  const tray = { x: 84, y: 66 };
+  const wide = now >= 4;
   return svg`
     ${label(left - 12, below + 40, 'A', { role: 'teal', bold: true, size: 18 })}
     ${label(right - 14, top + 14, 'B', { role: 'ochre', bold: true, size: 18 })}
@@ -94,13 +108,19 @@ export function tile(now: number): Picture {
     ${cells(right, below, 4, 4, size, (i) => (used && i === 1 ? { fill: 'mist', line: 'teal' } : { fill: 'plum', faint: 0.16 }))}
     ${box(left + step * 4 * size, below, 4 * size, 4 * size, { line: 'teal', thick: 3 })}
     ${box(right, top + step * 4 * size, 4 * size, 4 * size, { line: 'ochre', thick: 3 })}
-    ${label(right + 34, below + 92, t('film.draw.block'), { size: 15, role: 'plum' })}
+    ${label(right + 34, below + 92, t('film.draw.block'), { size: 16, role: 'plum' })}
     ${box(tray.x - 20, tray.y - 36, 262, 142, { line: 'ink', round: 10, thick: 2, fill: 'paper' })}
-    ${label(tray.x + 111, tray.y - 14, t('film.draw.tray'), { size: 16 })}
-    ${from(1, now, () => cells(tray.x, tray.y, 4, 4, 22, (i, k) => (used && i === 1 && k === 2 ? { fill: 'teal', line: 'ink' } : { fill: 'mist' })), { dx: left + step * 68 - tray.x, dy: below - tray.y })}
-    ${from(1, now, () => cells(tray.x + 134, tray.y, 4, 4, 22, (k) => (used && k === 2 ? { fill: 'ochre', faint: 0.7 } : { fill: 'sand' })), { dx: right - tray.x - 134, dy: top - tray.y, wait: 250 })}
+    ${label(tray.x + 111, tray.y - 14, wide ? t('film.draw.wide', { n: FACTS.tile.side }) : t('film.draw.tray'), { size: 16 })}
+    ${during(1, 3, now, () => cells(tray.x, tray.y, 4, 4, 22, (i, k) => (used && i === 1 && k === 2 ? { fill: 'teal', line: 'ink' } : { fill: 'mist' })), { dx: left + step * 68 - tray.x, dy: below - tray.y })}
+    ${during(1, 3, now, () => cells(tray.x + 134, tray.y, 4, 4, 22, (k) => (used && k === 2 ? { fill: 'ochre', faint: 0.7 } : { fill: 'sand' })), { dx: right - tray.x - 134, dy: top - tray.y, wait: 250 })}
     ${during(2, 2, now, () => [0, 1, 2, 3].map((j) => svg`${line(tray.x + 66, tray.y + 33, tray.x + 134 + 22 * j + 11, tray.y + 55, { role: 'teal', thick: 1.2, head: true })}`))}
     ${during(3, 3, now, () => [line(left + 34, below - 10, left + 102, below - 10, { role: 'teal', head: true, thick: 2 }), line(right - 10, top + 34, right - 10, top + 102, { role: 'ochre', head: true, thick: 2 })])}
+    ${
+      wide
+        ? svg`${box(tray.x, tray.y, 88, 88, { fill: 'mist' })}${mesh(tray.x, tray.y, 88, FACTS.tile.side)}
+          ${box(tray.x + 134, tray.y, 88, 88, { fill: 'sand' })}${mesh(tray.x + 134, tray.y, 88, FACTS.tile.side)}`
+        : nothing
+    }
     ${during(4, 4, now, () => label(tray.x + 111, tray.y + 132, `${count(FACTS.tile.numbers)} → ?`, { size: 20, bold: true }))}
     ${from(5, now, () => label(tray.x + 111, tray.y + 132, `${count(FACTS.tile.numbers)} → ${count(FACTS.tile.work)}`, { size: 20, bold: true }))}`;
 }
@@ -113,7 +133,7 @@ export function readsPicture(now: number): Picture {
       step,
       now,
       () => [
-        label(20, 34 + 58 * row, name, { anchor: 'start', size: 15, role: 'quiet' }),
+        label(20, 34 + 58 * row, name, { anchor: 'start', size: 16, role: 'quiet' }),
         box(20, 41 + 58 * row, Math.max(1.5, width(value)), 24, { fill: 'teal', line: 'teal' }),
         label(value > naive / 2 ? 450 : 28 + width(value), 58 + 58 * row, count(value), {
           anchor: value > naive / 2 ? 'end' : 'start',
@@ -127,7 +147,7 @@ export function readsPicture(now: number): Picture {
     ${bar(0, 0, t('film.draw.one'), naive)}
     ${bar(1, 1, t('film.draw.side', { n: 8 }), t8)}
     ${during(2, 2, now, () => [
-      label(20, 34 + 116, t('film.draw.side', { n: 16 }), { anchor: 'start', size: 15, role: 'quiet' }),
+      label(20, 34 + 116, t('film.draw.side', { n: 16 }), { anchor: 'start', size: 16, role: 'quiet' }),
       box(20, 41 + 116, 120, 24, { dashed: true, line: 'ink' }),
       label(80, 58 + 117, '?', { bold: true, size: 18 }),
     ])}

@@ -21,15 +21,15 @@ export function tensor(now: number): Picture {
   }
   const size = 10;
   return svg`
-    ${label(80, 46, t('film.draw.ordinary'), { size: 16 })}
-    ${cells(40, 110, 8, 4, 20, () => ({ fill: 'sand' }))}
-    ${label(80, 302, t('film.draw.macs', { n: f.warp }), { bold: true })}
+    ${label(92, 46, t('film.draw.ordinary'), { size: 16 })}
+    ${cells(52, 110, 8, 4, 20, () => ({ fill: 'sand' }))}
+    ${label(92, 302, t('film.draw.macs', { n: f.warp }), { bold: true })}
     ${label(322, 46, t('film.draw.tensor'), { size: 16 })}
     ${cells(190, 110, f.im, f.ik, size, () => ({ fill: 'mist' }))}
     ${label(361, 196, '·', { size: 26 })}
     ${cells(374, 110, f.ik, f.in, size, () => ({ fill: 'sand' }))}
-    ${label(270, 100, `${f.im} × ${f.ik}`, { size: 15, role: 'teal' })}
-    ${label(414, 100, `${f.ik} × ${f.in}`, { size: 15, role: 'ochre' })}
+    ${label(270, 100, `${f.im} × ${f.ik}`, { size: 16, role: 'teal' })}
+    ${label(414, 100, `${f.ik} × ${f.in}`, { size: 16, role: 'ochre' })}
     ${label(322, 302, t('film.draw.macs', { n: f.once }), { bold: true })}`;
 }
 
@@ -49,8 +49,8 @@ function accumulator(now: number): Picture {
     ${during(3, 3, now, () => [coin(240, 170, '+1', 'teal', 34), coin(190, 170, '+1', 'teal', 34), coin(290, 170, '+1', 'teal', 34), label(240, 240, '+1 +1 +1 ...', { size: 20 })], { dy: 50 })}
     ${from(4, now, () => [
       line(50, 230, 440, 230, { role: 'quiet', thick: 2 }),
-      svg`${[before - 1, before, stays, after].map((value) => svg`${line(at(value), 221, at(value), 239, { thick: 3 })}${label(at(value), 262, count(value), { size: 15 })}`)}`,
-      label(at(stays + 1), 262, count(stays + 1), { size: 15, role: 'brick' }),
+      svg`${[before - 1, before, stays, after].map((value) => svg`${line(at(value), 221, at(value), 239, { thick: 3 })}${label(at(value), 262, count(value), { size: 16 })}`)}`,
+      label(at(stays + 1), 262, count(stays + 1), { size: 16, role: 'brick' }),
       label(at(stays + 1), 237, '×', { size: 20, role: 'brick', bold: true }),
     ])}
     ${from(4, now, () => [svg`<path d=${`M${at(stays + 1)} 216C${at(stays + 1) - 8} 168 ${at(stays) + 10} 168 ${at(stays) + 2} 206`} fill="none" stroke="var(--brick)" stroke-width="2.5"></path>`, label(at(stays + 0.5), 164, '+1', { role: 'brick', bold: true })], { wait: 400 })}`;
@@ -61,13 +61,17 @@ export function array(now: number): Picture {
   const size = 42;
   const [x, y] = [268, 44];
   // cycles since the first number of A came to the edge, as each step shows it
-  const t0 = now === 2 ? 5 : 0;
+  const t0 = now === 2 ? 5 : now === 3 ? m + rows - 1 : 0;
   const words = Array.from({ length: rows * m }, (_, at) => ({ row: Math.floor(at / m), i: at % m }));
   const place = (row: number, i: number) => t0 - 1 - i - row;
   if (now >= 4) return timeline(cycles, rows, m, skew, used);
   return svg`
-    ${cells(x, y, rows, columns, size, (k, j) => ({ fill: 'sand', text: `b${k + 1}${j + 1}` }))}
-    ${label(x + (columns * size) / 2, y - 14, t('film.draw.weights'), { role: 'ochre', size: 15 })}
+    ${cells(x, y, rows, columns, size, () => ({ fill: 'sand' }))}
+    ${Array.from({ length: rows * columns }, (_, at) => {
+      const [k, j] = [Math.floor(at / columns), at % columns];
+      return label(x + j * size + 5, y + k * size + size - 5, `b${k + 1}${j + 1}`, { size: 16, anchor: 'start' });
+    })}
+    ${label(x + (columns * size) / 2, y - 14, t('film.draw.weights'), { role: 'ochre', size: 16 })}
     ${
       now === 0
         ? nothing
@@ -78,12 +82,14 @@ export function array(now: number): Picture {
               x + (column < 0 ? column * 26 + 8 : column * size + size - 10),
               y + row * size + (column < 0 ? size / 2 : 12),
             ] as const;
-            return from(now, now, () => coin(at[0], at[1], i + 1, 'teal', 20), { dx: now === 2 ? -5 * 26 : -60 });
+            return from(now, now, () => coin(at[0], at[1], i + 1, 'teal', 20), {
+              dx: now === 2 ? -5 * 26 : now === 3 ? -4 * size : -60,
+            });
           })}
-          ${label(124, 260, t('film.draw.rowsOfA', { n: m }), { role: 'teal', size: 15 })}`
+          ${now === 3 ? nothing : label(124, 250, t('film.draw.rowsOfA', { n: m }), { role: 'teal' })}`
     }
     ${during(2, 3, now, () => [0, 1, 2, 3].map((j) => svg`${line(x + j * size + size / 2, y + rows * size + 4, x + j * size + size / 2, y + rows * size + 26, { role: 'plum', head: true, thick: 2 })}`))}
-    ${during(2, 3, now, () => label(x + (columns * size) / 2, y + rows * size + 48, t('film.draw.sums'), { role: 'plum', size: 15 }), { dy: -16 })}
+    ${during(2, 3, now, () => label(x + (columns * size) / 2, y + rows * size + 48, t('film.draw.sums'), { role: 'plum', size: 16 }), { dy: -16 })}
     ${during(2, 2, now, () => coin(x + size / 2, y + rows * size + 66, 1, 'plum', 20), { dy: -40, wait: 400 })}
     ${during(3, 3, now, () => label(124, 300, t('film.draw.cycles', { n: '?' }), { size: 20, bold: true }))}`;
 }
@@ -135,5 +141,5 @@ function leftOut(now: number): Picture {
     ${others.map((name, i) => svg`${box(60, 26 + i * 38, 360, 34, { line: 'quiet', dashed: true, round: 6 })}${label(240, 49 + i * 38, t(`film.draw.left.${name}`), { size: 16 })}`)}
     ${box(60, 26 + others.length * 38, 360, 52, { fill: 'teal', line: 'teal', round: 6 })}
     ${label(240, 58 + others.length * 38, t('film.draw.left.counted'), { size: 18, bold: true, role: 'paper' })}
-    ${now >= 4 ? from(4, now, () => [line(36, 278, 36, 30, { head: true, thick: 3, role: 'plum' }), label(240, 308, t('film.draw.left.measure'), { role: 'plum', bold: true, size: 17 })], { dy: 40 }) : label(240, 304, t('film.draw.left.scale'), { role: 'quiet', size: 15 })}`;
+    ${now >= 4 ? from(4, now, () => [line(36, 278, 36, 30, { head: true, thick: 3, role: 'plum' }), label(240, 308, t('film.draw.left.measure'), { role: 'plum', bold: true, size: 17 })], { dy: 40 }) : label(240, 304, t('film.draw.left.scale'), { role: 'quiet', size: 16 })}`;
 }
