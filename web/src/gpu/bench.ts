@@ -9,9 +9,9 @@ import { Fault, said } from './fault';
 import { Matrices } from './matrices';
 import { measure, PROTOCOL, type Timed, type Timing } from './measure';
 import { requireKernel, requireProblem } from './needs';
-import { operands } from './operands';
+import { drawing } from './operands';
 import { Program } from './program';
-import { inSlices, pause } from './slices';
+import { inSlices } from './slices';
 import type { FORMATS, Variant } from './wgsl';
 
 export interface Asked {
@@ -78,9 +78,9 @@ export async function bench(on: Device, outcome: Outcome, { signal, told }: Watc
   const { shape, format, seed } = outcome.asked;
   const { limits } = on.device;
   requireProblem(shape, format, limits, on.about.half);
-  told('drawing', 0, null);
-  await pause();
-  const drawn = operands(shape, seed, format === 'float16');
+  const drawn = await inSlices(drawing(shape, seed, format === 'float16'), signal, (share) =>
+    told('drawing', share, null),
+  );
   const matrices = await Matrices.place(on, shape, format, drawn);
   const contenders: Contender[] = [];
   const built: Program[] = [];

@@ -17,6 +17,7 @@ export const FAULTS = [
   'device',
   'slow',
   'stopped',
+  'server',
 ] as const;
 export type FaultName = (typeof FAULTS)[number];
 

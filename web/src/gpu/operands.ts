@@ -19,13 +19,32 @@ export function xorshift(seed: number): () => number {
   };
 }
 
-export function operands({ m, n, k }: Shape, seed: number, half = false): Operands {
+const STRETCH = 1 << 16;
+
+/** Draw both, a stretch a step; yields the share done. */
+export function* drawing({ m, n, k }: Shape, seed: number, half = false): Generator<number, Operands> {
   const next = xorshift(seed);
-  const drawn = (length: number) => {
-    const values = new Float32Array(length);
-    for (let i = 0; i < length; i++)
-      values[i] = half ? ((next() >>> 8) % 2049) / 1024 - 1 : (next() >>> 8) / 2 ** 23 - 1;
-    return values;
-  };
-  return { a: drawn(m * k), b: drawn(k * n) };
+  const a = new Float32Array(m * k);
+  const b = new Float32Array(k * n);
+  let done = 0;
+  for (const values of [a, b]) {
+    for (let from = 0; from < values.length; from += STRETCH) {
+      const end = Math.min(values.length, from + STRETCH);
+      for (let i = from; i < end; i++) {
+        values[i] = half ? ((next() >>> 8) % 2049) / 1024 - 1 : (next() >>> 8) / 2 ** 23 - 1;
+      }
+      done += end - from;
+      yield done / (a.length + b.length);
+    }
+  }
+  return { a, b };
+}
+
+/** The same at once. */
+export function operands(shape: Shape, seed: number, half = false): Operands {
+  const work = drawing(shape, seed, half);
+  for (;;) {
+    const step = work.next();
+    if (step.done) return step.value;
+  }
 }

@@ -89,8 +89,8 @@ export function form({ running, run, breakIt, stop }: Actions): TemplateResult {
     ${select('chip', t('bench.chip'), [...CHIPS.map(({ name }) => name), 'own'], (name) =>
       name === 'own' ? t('bench.chip.own') : name,
     )}
-    ${select('where', t('bench.where'), ['browser', 'none'], (name) => t(`bench.where.${name}`))}
-    ${check('same', t('bench.same'), where === 'none')}
+    ${select('where', t('bench.where'), ['browser', 'machine', 'none'], (name) => t(`bench.where.${name}`))}
+    ${check('same', t('bench.same'), where !== 'browser')}
     <details>
       <summary>${t('bench.more')}</summary>
       ${number('seed', t('bench.seed'), 0, 2 ** 31 - 1)}
@@ -103,9 +103,11 @@ export function form({ running, run, breakIt, stop }: Actions): TemplateResult {
             ${
               running
                 ? html`<button data-do="stop" @click=${stop}>${t('bench.stop')}</button>`
-                : html`<button class="danger" data-do="break" @click=${breakIt}>
-                    ${cut === 'none' ? t('bench.break') : t('bench.whole')}
-                  </button>`
+                : where === 'machine'
+                  ? nothing
+                  : html`<button class="danger" data-do="break" @click=${breakIt}>
+                      ${cut === 'none' ? t('bench.break') : t('bench.whole')}
+                    </button>`
             }
           </div>`
     }

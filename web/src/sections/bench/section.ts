@@ -14,7 +14,7 @@ export default section({
     /** Tiles 4, 8 and 16 beside the one that is set. */
     all: flag(false),
     cut: choice(CUTS, 'none'),
-    where: choice(['browser', 'none'], 'browser'),
+    where: choice(['browser', 'machine', 'none'], 'browser'),
     /** The reader's device is the chip that is predicted for. */
     same: flag(false),
     seed: int(0, 2 ** 31 - 1, 1),

@@ -115,6 +115,12 @@ export const look = css`
   .results tr > :last-child {
     padding-right: 0;
   }
+  .bars figure {
+    max-width: 560px;
+  }
+  .scroll + .scroll {
+    margin-top: 20px;
+  }
   .bars figcaption {
     color: var(--quiet);
     font-size: 0.88rem;

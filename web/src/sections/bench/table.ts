@@ -5,8 +5,9 @@ import type { Loads } from '../../count/walk';
 import type { Verdict } from '../../gpu/checker';
 import { tag } from '../../shell/element';
 import { count, digits, percent, si } from '../../words/numbers';
-import { t } from '../../words/words';
+import { has, t } from '../../words/words';
 import type { Line } from './lines';
+import type { Predicted } from './model';
 import { nameOf } from './names';
 
 const HEADS = [
@@ -19,7 +20,9 @@ const HEADS = [
   ['time', 'measured'],
 ] as const;
 
-export function resultTable(lines: readonly Line[], chip: string): TemplateResult {
+export type PredictedOf = (line: Line) => Predicted | null;
+
+export function resultTable(lines: readonly Line[], chip: string, predicted: PredictedOf): TemplateResult {
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${t('bench.table')}>
     <table>
       <caption class="unseen">
@@ -37,13 +40,13 @@ export function resultTable(lines: readonly Line[], chip: string): TemplateResul
         </tr>
       </thead>
       <tbody>
-        ${lines.map(row)}
+        ${lines.map((line) => row(line, predicted(line)))}
       </tbody>
     </table>
   </div>`;
 }
 
-function row(line: Line): TemplateResult {
+function row(line: Line, predicted: Predicted | null): TemplateResult {
   const { variant, counts, limit, found } = line;
   const whole = variant.without.length === 0;
   return html`<tr data-kernel=${variant.kernel} data-tile=${variant.tile} data-without=${variant.without.join(' ')}>
@@ -61,9 +64,21 @@ function row(line: Line): TemplateResult {
           ? '-'
           : html`${si(limit.least, 's')}<span class="note">${t(`bench.bound.${limit.bound!}`)}</span>`
       }
+      ${
+        predicted
+          ? html`<span class="note" data-figure="model"
+              >${t('bench.model', { time: si(predicted.seconds, 's'), bound: boundText(predicted.bound) })}</span
+            >`
+          : nothing
+      }
     </td>
     ${timed(line)}
   </tr>`;
+}
+
+/** What bounds, in words; a CPU's parts go by their own names. */
+function boundText(bound: string): string {
+  return has(`bench.bound.${bound}`) ? t(`bench.bound.${bound}`) : bound;
 }
 
 function loads(found: Loads | null, formula: number, name: string): TemplateResult {

@@ -4,6 +4,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { open, describe as describeAdapter, type About, type Device } from '../../gpu/adapter';
 import { bench, type Outcome, type Stage } from '../../gpu/bench';
 import { Fault, said } from '../../gpu/fault';
+import { caps, ServerError, type Caps } from '../../server/client';
 import { define, LabElement } from '../../shell/element';
 import { base } from '../../shell/style';
 import { byName } from '../../state/sections';
@@ -12,7 +13,9 @@ import { t } from '../../words/words';
 import { bars } from './bars';
 import { csv, json } from './export';
 import { form } from './form';
-import { lines, ofThis, variantsOf } from './lines';
+import { lines, ofThis, variantsOf, type Set } from './lines';
+import { runThere, there, thereTable, type Told } from './machine';
+import { Model } from './model';
 import { nameOf } from './names';
 import { device, remarks } from './remarks';
 import here from './section';
@@ -31,10 +34,19 @@ class Bench extends LabElement {
   private running: AbortController | null = null;
   private stage: { readonly name: Stage; readonly row: number | null } | null = null;
   private share = 0;
+  /** The server behind the page, and what it measured. */
+  private caps: Caps | null = null;
+  private readonly model = new Model(() => this.requestUpdate());
+  private told: { readonly of: string; readonly records: readonly Told[] } | null = null;
+  private saying = '';
 
   override connectedCallback(): void {
     super.connectedCallback();
     if (this.offered === null) void this.ask();
+    void caps().then((found) => {
+      this.caps = found;
+      this.requestUpdate();
+    });
   }
 
   override disconnectedCallback(): void {
@@ -52,15 +64,16 @@ class Bench extends LabElement {
       <div class="bench">
         ${form({
           running: this.running !== null,
-          run: () => void this.run(),
+          run: () => void (set.where === 'machine' ? this.runThere() : this.run()),
           breakIt: () => this.breakIt(),
           stop: () => this.stop(),
         })}
         <div class="results">
           <section class="card" aria-labelledby="beside">
             <h2 id="beside">${t('bench.beside')}</h2>
-            ${device(this.on?.about ?? this.offered)} ${this.progress()}
-            ${shown.length === 0 ? html`<p>${t('bench.no_kernel')}</p>` : resultTable(shown, set.chip === 'own' ? t('bench.chip.own') : set.chip)}
+            ${set.where === 'machine' ? there(this.caps) : device(this.on?.about ?? this.offered)} ${this.progress()}
+            ${set.where === 'machine' && this.told?.of === problemOf(set) ? thereTable(this.told.records) : nothing}
+            ${shown.length === 0 ? html`<p>${t('bench.no_kernel')}</p>` : resultTable(shown, set.chip === 'own' ? t('bench.chip.own') : set.chip, (line) => (this.caps ? this.model.of(set, line.variant) : null))}
             <div aria-live="polite" data-part="said">${remarks(shown, run, this.ended)}</div>
             ${shown.length === 0 ? nothing : bars(shown)}
             <p class="row">
@@ -82,7 +95,7 @@ class Bench extends LabElement {
     const row = stage?.row ?? null;
     const kernel = row === null || !this.outcome ? '' : nameOf(this.outcome.rows[row]!.variant);
     return html`<div class="progress">
-      <span role="status">${stage ? t(`bench.stage.${stage.name}`, { kernel }) : ''}</span>
+      <span role="status">${stage ? t(`bench.stage.${stage.name}`, { kernel }) : this.saying}</span>
       ${stage ? html`<progress max="1" .value=${this.share} aria-label=${t('bench.progress')}></progress>` : nothing}
     </div>`;
   }
@@ -121,6 +134,32 @@ class Bench extends LabElement {
     this.running?.abort(new Fault('stopped'));
   }
 
+  /** Time the package's own kernels on the machine of the server. */
+  private async runThere(): Promise<void> {
+    if (this.running) return;
+    const running = (this.running = new AbortController());
+    const set = store.values(here);
+    this.ended = null;
+    this.saying = t('bench.machine.running');
+    this.requestUpdate();
+    try {
+      const records = await runThere(set, {
+        signal: running.signal,
+        told: (text) => {
+          this.saying = text;
+          this.requestUpdate();
+        },
+      });
+      this.told = { of: problemOf(set), records };
+    } catch (error) {
+      const hint = error instanceof ServerError && error.hint ? ` (${error.hint})` : '';
+      this.ended = error instanceof Fault ? error : new Fault('server', { reason: said(error) + hint });
+    }
+    this.running = null;
+    this.saying = '';
+    this.requestUpdate();
+  }
+
   private async run(): Promise<void> {
     if (this.running) return;
     const running = (this.running = new AbortController());
@@ -157,6 +196,10 @@ class Bench extends LabElement {
     this.stage = null;
     this.requestUpdate();
   }
+}
+
+function problemOf({ m, n, k, format, seed }: Set): string {
+  return [m, n, k, format, seed].join(' ');
 }
 
 /** Sections that show the same multiplication from another side. */
