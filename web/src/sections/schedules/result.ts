@@ -58,7 +58,10 @@ export function cellsCard(state: State, of: Play): TemplateResult {
   const wrong = new Set(of.wrong);
   const total = of.m * of.n;
   const size = 12;
-  const block = kernelOf(state.rung).side * size;
+  const { side } = kernelOf(state.rung);
+  const block = side * size;
+  const left = Math.min(state.bx, Math.ceil(of.n / side) - 1) * block;
+  const top = Math.min(state.by, Math.ceil(of.m / side) - 1) * block;
   return html`
     <section class="card" aria-labelledby="cells">
       <h2 id="cells">${t('schedules.cells')}</h2>
@@ -80,10 +83,10 @@ export function cellsCard(state: State, of: Play): TemplateResult {
               ${bad ? svg`<path d="M${x + 3} ${y + 3}l${size - 6} ${size - 6}m0 ${6 - size}l${6 - size} ${size - 6}" stroke=${ink('paper')} stroke-width="1.5"></path>` : nothing}`;
           })}
           <rect
-            x=${state.bx * block}
-            y=${state.by * block}
-            width=${Math.max(0, Math.min(block, of.n * size - state.bx * block))}
-            height=${Math.max(0, Math.min(block, of.m * size - state.by * block))}
+            x=${left}
+            y=${top}
+            width=${Math.min(block, of.n * size - left)}
+            height=${Math.min(block, of.m * size - top)}
             fill="none"
             stroke=${ink('ink')}
             stroke-width="1.5"
