@@ -67,7 +67,7 @@ async function timed(made: Made, onces: number[], noise?: number) {
   return { ...found, timings, ranks: ranks(timings.map((timing) => timing.spread)) };
 }
 
-describe('clocks that are rounded to 65,536 ns', () => {
+describe('clocks that are rounded to 65,536 ns', { timeout: 60_000 }, () => {
   test('kernels far below a step are timed to a percent, and the step is found', async () => {
     for (let seed = 1; seed <= 20; seed++) {
       const made = new Made(seed, QUANTISED);
@@ -82,7 +82,7 @@ describe('clocks that are rounded to 65,536 ns', () => {
 
   test('ranks are right or the two are not told apart, never wrong', async () => {
     let same = 0;
-    for (let seed = 100; seed < 300; seed++) {
+    for (let seed = 100; seed < 220; seed++) {
       const made = new Made(seed, QUANTISED);
       const once = 10 ** (-6 + 4 * made.chance());
       const ratio = 1 + 10 ** (-4 + 4 * made.chance());
@@ -98,7 +98,7 @@ describe('clocks that are rounded to 65,536 ns', () => {
   });
 
   test('passes that cannot be made long enough leave the figure open by a step each', async () => {
-    const found = await timed(new Made(5, { ...QUANTISED, perPass: 1 }), [3e-5, 3.3e-5]);
+    const found = await timed(new Made(5, { ...QUANTISED, perPass: 1 }), [3e-4, 3.1e-4]);
     const { low, high } = found.timings[0]!.spread;
     expect(high - low).toBeGreaterThan(65_536e-9);
     expect(found.ranks).toEqual([1, 1]);
