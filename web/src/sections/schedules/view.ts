@@ -91,6 +91,7 @@ class Schedules extends LabElement {
       tr.now > * {
         background: var(--mist);
       }
+      tbody th,
       td.who,
       td.what {
         white-space: nowrap;

@@ -44,6 +44,9 @@ export function draw(pen: CanvasRenderingContext2D, width: number, height: numbe
   if (few(given)) inFlight(place, given);
   const stripe = Math.max(1, given.rows >> 4);
   const [busy, marked, held, idle] = [solid('teal'), solid('sky'), solid('mist'), solid('grid')];
+  const staying = (['held', 'behind', ...(given.flow === 'os' ? (['sums'] as const) : [])] as const).filter(
+    (kind) => place.found.kinds[kind],
+  );
   const gap = cell > 6 ? 1.5 : 0;
   const edge = (at: number) => (gap > 0 ? at : Math.round(at)); // no seams between cells of a pixel or two
   for (let i = 0; i < given.rows; i++) {
@@ -51,7 +54,7 @@ export function draw(pen: CanvasRenderingContext2D, width: number, height: numbe
     const tall = edge(place.top + (i + 1) * cell) - top - gap;
     for (let j = 0; j < given.cols; j++) {
       const word = place.found.word(i, j);
-      const keeps = word < 0 && place.found.at(given.flow === 'os' ? 'sums' : 'held', i, j) !== null;
+      const keeps = word < 0 && staying.some((kind) => place.found.at(kind, i, j) !== null);
       pen.fillStyle = word >= 0 ? (Math.floor(word / stripe) % 4 === 0 ? marked : busy) : keeps ? held : idle;
       const start = edge(place.left + j * cell);
       pen.fillRect(start, top, edge(place.left + (j + 1) * cell) - start - gap, tall);
@@ -65,9 +68,11 @@ function label(place: Place, given: Given, i: number, j: number, working: boolea
   const kinds = place.found.kinds;
   const lines: Kind[] = given.flow === 'os' ? ['right', 'sums', 'down'] : ['right', 'held', 'sums'];
   lines.forEach((kind, line) => {
-    const element = place.found.at(kind, i, j);
+    // where nothing has been swapped in yet, what waits behind is what there is to see
+    const behind = kind === 'held' && kinds.behind && !place.found.at('held', i, j);
+    const element = place.found.at(behind ? 'behind' : kind, i, j);
     if (!element) return;
-    place.pen.fillStyle = working ? solid('paper') : solid('ink');
+    place.pen.fillStyle = working ? solid('paper') : solid(behind ? 'quiet' : 'ink');
     write(place, named(kinds[kind]!, element), j, i + (line - 1) * 0.29);
   });
 }
