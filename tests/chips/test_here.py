@@ -86,6 +86,7 @@ def test_a_chip_of_measured_figures(tmp_path):
         clock_agrees=True,
         flop_per_s=0.98 * 64 * 3e9,
         dram_bytes_per_s=1e11,
+        dram_low_bytes_per_s=4e10,
         l3_bytes_per_s=3e11,
         l2_bytes_per_s=1e12,
     )
@@ -99,6 +100,11 @@ def test_a_chip_of_measured_figures(tmp_path):
     assert chip.peaks["int8"].flop_per_clock_per_sm == 2048
     assert chip.peaks["float16"].flop_per_clock_per_sm == 128
     assert [level.name for level in chip.levels] == ["dram", "l2", "shared", "register"]
+    assert not chip.level("dram").bandwidth_bytes_per_s.sure
+    assert "40.0 GB/s to 100 GB/s" in chip.level("dram").bandwidth_bytes_per_s.note
+    assert chip.level("l2").capacity_bytes.note == "the L3"
+    assert chip.peaks["float32"].flop_per_s.note == "measured here: 2 vector FMAs of 16 float32 lanes a clock"
+    assert chip.peaks["float64"].flop_per_s.note.startswith("half of float32's rate")
 
 
 def test_what_a_cpu_cannot_do_has_no_peak(tmp_path):

@@ -5,11 +5,13 @@ import itertools
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from gemmlab.record import Record
 from gemmlab.report.canvas import cells
 from gemmlab.report.compared import compared, compared_csv
 from gemmlab.report.stored import runs_table, to_csv, to_json
+from gemmlab.run.environment import busy
 from gemmlab.store import compare, open_store
 from store.made import item, timed
 
@@ -95,3 +97,20 @@ def test_runs_are_listed_with_what_they_have(tmp_path):
     assert f"{run.id}" in text
     assert "1 Record on epyc-7b13, unfinished" in text
     assert text.endswith("2 runs")
+
+
+def test_a_run_under_load_says_so_beside_the_verdict(tmp_path):
+    with open_store(tmp_path / "runs.sqlite") as store:
+        runs = []
+        for loads in ((9.5, 4.0), (0.1, 0.1)):
+            run = store.begin("squares")
+            made = []
+            for m, load in enumerate(loads, 1):
+                record = timed(item(m=m), load * 1e-3, environment={"load_before": str(load)})
+                notes = (note,) if (note := busy(str(load), 2)) else ()
+                made.append((item(m=m), replace(record, measurement=replace(record.measurement, notes=notes))))
+            store.keep(run, made)
+            runs.append((store, store.run(run.id)))
+        text = compared(compare(*runs), width=80, color=False, unicode=False)
+    assert "A: cores were busy before 2 of 2 rows, load 4 to 9.5: times may be too long" in text
+    assert "B: cores" not in text

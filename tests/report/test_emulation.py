@@ -90,6 +90,20 @@ def test_hints_name_what_costs_most():
     assert not any("line 16" in text for text in found)  # 256 elements of 4 bytes in 32 sectors: none wasted
 
 
+def conflicts_of(shape, block=(16, 16, 1)):
+    [found] = [text for text in hints(emulation(shapes={"sA": shape}, block=block).to_section()) if "sA" in text]
+    return found
+
+
+def test_padding_that_causes_conflicts_is_not_advised():
+    """Two rows of 16 threads, 17 words apart: 17 + 15 is the first word's bank."""
+    assert "the padding causes them, for 17 words apart they end at word 32" in conflicts_of((16, 17))
+    assert "the padding causes them" in conflicts_of((4, 9), (8, 16, 1))
+    assert "a padded row, such as [32][33], spreads" in conflicts_of((32, 32), (32, 8, 1))
+    assert "are odd already" in conflicts_of((32, 33), (32, 8, 1))
+    assert "a padded row" in conflicts_of((64,))
+
+
 def test_a_verdict_is_told_with_the_faults():
     record = msgspec.structs.replace(racy().to_record(), verdict=wrong().verdict)
     text = words(terminal(record, width=80, color=False))

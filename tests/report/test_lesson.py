@@ -14,7 +14,7 @@ from gemmlab.report.lesson.cells import conflict, patches, wrong_cells
 from gemmlab.report.lesson.parts import PHONE, WIDE
 from gemmlab.report.lesson.pictures import ladder_bars, loads_bars
 from gemmlab.report.lesson.rooflines import kernels_roofline
-from gemmlab.report.lesson.words import least_tile, loads
+from gemmlab.report.lesson.words import least_tile, loads, problem_of, too_large
 from gemmlab.report.words import KINDS
 from report.lessons import SHAPES, lesson
 from report.test_page import embedded, read
@@ -143,3 +143,21 @@ def test_the_summary_keeps_its_width(name, width):
 def test_the_knee_asks_for_the_published_tile():
     assert least_tile(lesson(96, 80, 112, "float32", "a100-pcie-80gb")) == 41
     assert least_tile(lesson(96, 80, 112, "float16", "a100-pcie-80gb")) == 323
+
+
+def told_text(*shape, **given):
+    return " ".join(lesson_text(lesson(*shape, **given), width=80, color=False, unicode=False).split())
+
+
+def test_a_tile_larger_than_the_matrices_is_said_to_be():
+    wide = least_tile(lesson(*SHAPES["even"]))
+    assert too_large(wide, problem_of(lesson(*SHAPES["ragged"]))) == "which m = 3 and n = 5 have no room for"
+    assert "which m = 3 and n = 5 have no room for" in told_text(*SHAPES["ragged"])
+    assert "which m = 3 and n = 5 have no room for" in page("ragged")
+    assert too_large(80, problem_of(lesson(*SHAPES["even"]))) == ""
+
+
+def test_operands_that_are_cut_already_are_said_to_be_with_the_error():
+    for text in (told_text(*SHAPES["even"]), page("even")):
+        assert "the operands are tfloat32 already" in text
+    assert "2 cores had a load of 4" in told_text(*SHAPES["even"])

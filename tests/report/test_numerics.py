@@ -13,6 +13,7 @@ from gemmlab.numerics.operands import typed
 from gemmlab.numerics.units import unit, units
 from gemmlab.record import (
     NumericsAmbiguity,
+    NumericsError,
     NumericsEvidence,
     NumericsSection,
     NumericsSweepStep,
@@ -20,6 +21,7 @@ from gemmlab.record import (
 )
 from gemmlab.report import html, numerics_svg, terminal, unit_table, unit_text
 from gemmlab.report.canvas import cells
+from gemmlab.report.numerics import error_sentence
 from gemmlab.report.numerics_picture import picture
 
 WIDTHS = (40, 60, 80, 100)
@@ -179,3 +181,14 @@ def test_units_keep_to_the_width(width, monkeypatch):
         text = unit_text(each, width=width)
         assert each.name in "".join(text.split())
         assert all(cells(line) <= width for line in text.split("\n"))
+
+
+@pytest.mark.parametrize(
+    ("bias", "said"), [(-0.033, ""), (-0.06, ", most of it toward zero"), (0.09, ", most of it away from zero")]
+)
+def test_most_of_an_error_is_more_than_half_of_it(bias, said):
+    error = NumericsError(
+        relative_frobenius=0.1, max_relative=0.1, bias=bias, correctly_rounded=0, total=1, not_finite=0, time_s=1.0,
+        mac_per_s=1.0,
+    )  # fmt: skip
+    assert error_sentence(error) == f"Relative error 0.1{said}"

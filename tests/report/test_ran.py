@@ -8,6 +8,7 @@ from gemmlab.problem import Gemm
 from gemmlab.record import Measurement, Record, Verdict
 from gemmlab.report import run_svg, run_table, terminal
 from gemmlab.report.ran_picture import picture
+from gemmlab.run.environment import busy
 
 PROBLEM = Gemm(512, 384, 256).section()
 RIGHT = Verdict(
@@ -33,8 +34,7 @@ def ran(name, time_s, reach=0.01, **fields):
         time_s=time_s,
         time_s_low=time_s * (1 - reach),
         time_s_high=time_s * (1 + reach),
-        environment={"chip": "A chip"},
-        **{**given, **fields},
+        **{**given, "environment": {"chip": "A chip"}, **fields},
     )
     return Record(problem=PROBLEM, measurement=measurement, verdict=RIGHT)
 
@@ -157,3 +157,14 @@ def test_a_software_adapters_time_has_no_place_beside_a_chips():
     alone = run_table([software, ran("naive", 4e-3, software=True)], width=80)
     assert [row(alone, name)[0] for name in ("tiled", "naive")] == ["1", "2"]
     assert "by a software adapter" in run_svg([software])
+
+
+def test_a_ratio_of_wall_times_of_a_busy_machine_is_qualified_where_it_stands():
+    noted, wall = (busy("9.5", 2),), {"chip": "A chip", "timed": "wall clock"}
+    library = ran("numpy", 0.02, vendor=True, notes=noted, environment=wall)
+    said = " ".join(run_table([ran("packed", 0.001), library]).split())
+    assert "numpy's speed, measured by the wall clock while other work held the cores: no ratio to rely on" in said
+    own = {"chip": "A chip", "timed": "CPU time of the one thread"}
+    calm = run_table([ran("packed", 0.001), ran("numpy", 0.02, vendor=True, notes=noted, environment=own)])
+    assert "no ratio to rely on" not in calm
+    assert busy("1", 2) == busy("", 2) == ""
