@@ -12,6 +12,7 @@ import msgspec
 
 from gemmlab.chips.chip import Chip, Figure, Level, LevelName, Peak
 from gemmlab.chips.machine import Machine, describe
+from gemmlab.units import si
 
 PROBE_S = 20.0  # more than a child that measures ever needs
 COPY_S = 0.24  # of copying at each level
@@ -41,7 +42,8 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     clock_hz: float = 0.0
     clock_agrees: bool = False
     flop_per_s: float = 0.0  #: float32 FMAs of one core
-    dram_bytes_per_s: float = 0.0  #: copies by all threads, reads and writes counted
+    dram_bytes_per_s: float = 0.0  #: copies by all threads, reads and writes counted; the best window
+    dram_low_bytes_per_s: float = 0.0  #: the worst
     l3_bytes_per_s: float = 0.0
     l2_bytes_per_s: float = 0.0
 
@@ -59,11 +61,13 @@ def measure(machine: Machine) -> Measured:
     last = max(machine.l3_bytes, machine.l2_bytes)
     roomy = machine.memory_bytes // 16 or 1 << 30
     threads = machine.cores
+    dram = copy_rates(min(max(64 << 20, 2 * last), roomy, 1 << 30) // threads, threads)
     return Measured(
         clock_hz=max(clocks, default=0.0),
         clock_agrees=len(clocks) > 1 and min(clocks) > (1 - AGREE) * max(clocks),
         flop_per_s=rates.get("flop_per_s", 0.0),
-        dram_bytes_per_s=copy_rate(min(max(64 << 20, 2 * last), roomy, 1 << 30) // threads, threads),
+        dram_bytes_per_s=max(dram),
+        dram_low_bytes_per_s=min(dram),
         l3_bytes_per_s=copy_rate(machine.l3_bytes // 4 // threads, threads) if machine.l3_bytes else 0.0,
         l2_bytes_per_s=threads * copy_rate(machine.l2_bytes // 4 // threads, 1) if machine.l2_bytes else 0.0,
     )
@@ -103,14 +107,19 @@ def vector_bits(machine: Machine) -> int:
 
 
 def copy_rate(size: int, threads: int) -> float:
-    """Bytes read and written a second when each thread copies `size` bytes again and again; the best window.
+    """Bytes read and written a second when each thread copies `size` bytes again and again; the best window."""
+    return max(copy_rates(size, threads))
+
+
+def copy_rates(size: int, threads: int) -> list[float]:
+    """The same of each window.
 
     A call takes about a microsecond, so small arrays are copied many times between two looks at the clock.
     """
     import numpy as np
 
     if size < 4096:
-        return 0.0
+        return [0.0]
     batch = max(1, (4 << 20) // size)
     n = size // 8
     gap = -(-n // 512) * 512 + 256  # half a page off: equal page offsets make stores wait for loads, ten times slower
@@ -128,11 +137,11 @@ def copy_rate(size: int, threads: int) -> float:
         return done / (time.perf_counter() - start)
 
     if threads == 1:
-        return max(copy(*pairs[0]) for _ in range(WINDOWS))
+        return [copy(*pairs[0]) for _ in range(WINDOWS)]
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(threads) as pool:
-        return max(sum(pool.map(lambda pair: copy(*pair), pairs)) for _ in range(WINDOWS))
+        return [sum(pool.map(lambda pair: copy(*pair), pairs)) for _ in range(WINDOWS)]
 
 
 def chip_of(machine: Machine, measured: Measured) -> Chip:
@@ -178,8 +187,8 @@ def fma_rate(machine: Machine, measured: Measured) -> tuple[float, str]:
     one = 2 * vector_bits(machine) / 32 or 16.0
     if measured.flop_per_s and measured.clock_hz:
         units = max(1, round(measured.flop_per_s / measured.clock_hz / one))
-        return units * one, f"measured here: {units} vector FMAs of {one / 2:g} lanes a clock"
-    return 2 * one, f"assumed: 2 vector FMAs of {one / 2:g} lanes a clock"
+        return units * one, f"measured here: {units} vector FMAs of {one / 2:g} float32 lanes a clock"
+    return 2 * one, f"assumed: 2 vector FMAs of {one / 2:g} float32 lanes a clock"
 
 
 def peaks(machine: Machine, clock: Figure, rate: float, note: str) -> dict[str, Peak]:
@@ -195,29 +204,38 @@ def peaks(machine: Machine, clock: Figure, rate: float, note: str) -> dict[str, 
         )
 
     known = note.startswith("measured")
-    found = {"float64": peak(rate / 2, note, known), "float32": peak(rate, note, known)}
+    half = f"half of float32's rate, {note}"
+    found = {"float64": peak(rate / 2, half, known), "float32": peak(rate, note, known)}
     for name, flag, times, fixed, instruction, text in EXTENSIONS:
         if flag in machine.flags and name not in found:
             found[name] = peak(fixed or times * rate, f"{text}, not measured", False, instruction)
     return found
 
 
+def windows(measured: Measured) -> str:
+    """How far the parts of the copying are apart."""
+    low, high = (si(each, "B/s") for each in (measured.dram_low_bytes_per_s, measured.dram_bytes_per_s))
+    return f"the best of {WINDOWS} windows, {low} to {high}"
+
+
 def levels(machine: Machine, measured: Measured, clock: Figure, rate: float) -> tuple[Level, ...]:
     """Memory, caches by role, and registers; a level that nobody could size or time is left out."""
     copies = "measured here by copies of all cores, reads and writes counted"
     system = "the operating system"
-    timed: tuple[tuple[LevelName, float, int, bool, str], ...] = (
-        ("dram", measured.dram_bytes_per_s, machine.memory_bytes, True, copies),
-        ("l2", measured.l3_bytes_per_s, machine.l3_bytes, False, f"{copies}; the cache may be shared with others"),
-        ("shared", measured.l2_bytes_per_s, machine.l2_bytes, False, "copies of one core, times the cores: a floor"),
+    shown = f"{copies}; {windows(measured)}, and another moment may give another figure"
+    one = "copies of one core, times the cores: a floor"
+    timed: tuple[tuple[LevelName, float, int, str, str], ...] = (
+        ("dram", measured.dram_bytes_per_s, machine.memory_bytes, shown, ""),
+        ("l2", measured.l3_bytes_per_s, machine.l3_bytes, f"{copies}; the cache may be shared with others", "the L3"),
+        ("shared", measured.l2_bytes_per_s, machine.l2_bytes, one, "the cores' L2 together"),
     )
     found = [
         Level(
             name=name,
-            bandwidth_bytes_per_s=Figure(speed, "measured here", sure, note),
-            capacity_bytes=Figure(size, system, True),
+            bandwidth_bytes_per_s=Figure(speed, "measured here", False, note),
+            capacity_bytes=Figure(size, system, True, role),
         )
-        for name, speed, size, sure, note in timed
+        for name, speed, size, note, role in timed
         if speed and size
     ]
     registers = 32 if machine.flags & {"avx512f", "asimd"} else 16

@@ -11,7 +11,7 @@ from gemmlab.emulator import source
 from gemmlab.emulator.counted import ENGINES, counted
 from gemmlab.emulator.launch import Fill, Launch, Triple, launch_of, static_bytes
 from gemmlab.emulator.lower import arguments_of, lower
-from gemmlab.emulator.program import Program
+from gemmlab.emulator.program import Array, Const, Program
 from gemmlab.emulator.results import Emulation, Launched
 from gemmlab.emulator.shown_files import shown_files
 from gemmlab.emulator.timings import Judge, Timings
@@ -149,11 +149,19 @@ def launched(program: Program, launch: Launch, values: bool) -> Launched:
         ),
         spaces={name: space_of(program, name) for name in program.arrays},
         types={name: array.type for name, array in program.arrays.items()},
+        shapes={name: shape for name, array in program.arrays.items() if (shape := declared(array))},
         texts={(program.files[line.file], line.number): text for line, text in program.sources.items()},
         shared_bytes=static_bytes(program) + launch.dynamic_shared_bytes,
         values=values,
         shown=shown_files(program.files),
     )
+
+
+def declared(array: Array) -> tuple[int, ...]:
+    """The sides of a shared or local array that the program itself gives; empty where a launch does."""
+    sides = [each.value for each in array.extents if isinstance(each, Const)]
+    known = array.space in ("shared", "local") and len(sides) == len(array.extents)
+    return tuple(map(int, sides)) if known else ()
 
 
 def space_of(program: Program, name: str) -> str:

@@ -41,6 +41,7 @@ class Launched:
     arguments: tuple[ArgumentSection, ...]
     spaces: Mapping[str, str]  #: global, shared or local, by array
     types: Mapping[str, str]  #: of its elements, by array
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  #: of arrays that the program declares
     texts: Mapping[tuple[str, int], str] = field(default_factory=dict)  #: of each line, by file and number
     shared_bytes: int = 0
     values: bool = True

@@ -87,7 +87,7 @@ def arrays(launched: Launched, tallies: Mapping[Key, Tally]) -> dict[str, ArrayC
         for kind in ACCESSES:
             rows = (tally for key, tally in tallies.items() if (key.kind, key.array) == (kind, name))
             kinds[kind] = access(launched, Key(Place("", 0), kind, name), total(rows))
-        found[name] = ArrayCounts(space=space, type=launched.types[name], **kinds)
+        found[name] = ArrayCounts(space=space, type=launched.types[name], shape=launched.shapes.get(name), **kinds)
     return found
 
 

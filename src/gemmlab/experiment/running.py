@@ -18,7 +18,7 @@ from gemmlab.problem import Gemm
 from gemmlab.record import GemmlabError, Measurement, Record
 from gemmlab.run.backends.webgpu.chip import SOFTWARE
 from gemmlab.run.contender import Contender
-from gemmlab.run.environment import Gauge, number_of
+from gemmlab.run.environment import Gauge, busy, number_of
 from gemmlab.run.fault import REFUSED, fault_of
 from gemmlab.run.measuring import Outcome, measure
 from gemmlab.run.process import Pool, shown
@@ -207,7 +207,14 @@ def record_of(problem: Gemm, chip: Chip, outcome: Outcome, threads: int, device:
         counted, why = walked(problem, chip, used, outcome, threads)
     else:
         counted, why = explained(problem, used, who)
-    said = [text for text in (why, busy(outcome.environment) if chip.kind == "cpu" and timing else "") if text]
+    said = [
+        text
+        for text in (
+            why,
+            busy(outcome.environment.get("load_before", ""), cores()) if chip.kind == "cpu" and timing else "",
+        )
+        if text
+    ]
     if chip.name == SOFTWARE:
         said.append("a software adapter: counts are those of any GPU, times are this CPU's and rank with no chip's")
     limit = limits_of(problem, used).least_s(from_dram=True)
@@ -240,12 +247,6 @@ def record_of(problem: Gemm, chip: Chip, outcome: Outcome, threads: int, device:
             notes=(*timing.notes, *base.notes),
         )
     return msgspec.structs.replace(counted, measurement=base, verdict=outcome.verdict)
-
-
-def busy(environment: dict[str, str]) -> str:
-    """What other work there was before a run on the CPU; empty where there was little."""
-    load, count = float(environment.get("load_before", 0)), cores()
-    return f"{count} cores had a load of {load:g} before the run: times may be too long" if load > count / 2 else ""
 
 
 def explained(problem: Gemm, chip: Chip, who: Contender) -> tuple[Record, str]:

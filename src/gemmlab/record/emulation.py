@@ -48,6 +48,7 @@ class ArrayCounts(Section, frozen=True, kw_only=True):
 
     space: str  #: global, shared or local
     type: str  #: of its elements, as numpy names it
+    shape: tuple[int, ...] | None = None  #: as the program declares it, of shared and local memory; else null
     load: Access  #: what is read
     store: Access  #: what is written
     atomic: Access  #: what atomics read and write at once

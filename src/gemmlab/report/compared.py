@@ -115,8 +115,20 @@ def together(found: Comparison, canvas: Canvas) -> list[str]:
     return [
         *canvas.wrap(f"B, {several(len(found.pairs), 'row')}: {counts}", style="strong", hang=2),
         *canvas.wrap(f"{mean}: {found.verdict}", 2, hang=2),
+        *(line for text in loads(found) for line in canvas.wrap(text, 2, "bound", 2)),
         *canvas.wrap(rule, 2, "dim"),
     ]
+
+
+def loads(found: Comparison) -> list[str]:
+    """The other work in each run, which a verdict may be of instead of the kernels."""
+    said = []
+    for name, load in (("A", found.a_load), ("B", found.b_load)):
+        if load is not None:
+            span = f"{load.low:g}" if load.low == load.high else f"{load.low:g} to {load.high:g}"
+            rows = f"{load.rows} of {several(len(found.pairs), 'row')}"
+            said.append(f"{name}: cores were busy before {rows}, load {span}: times may be too long")
+    return said
 
 
 def untimed(found: Comparison, canvas: Canvas) -> list[str]:

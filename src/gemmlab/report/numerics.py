@@ -128,7 +128,7 @@ def error_sentence(error: NumericsError) -> str:
     if error.relative_frobenius == 0:
         return "equal to float64"
     bias = ""
-    if error.bias is not None and abs(error.bias) > error.relative_frobenius / 4:
+    if error.bias is not None and abs(error.bias) > error.relative_frobenius / 2:
         bias = f", most of it {'toward zero' if error.bias < 0 else 'away from zero'}"
     return f"Relative error {scientific(error.relative_frobenius)}{bias}"
 

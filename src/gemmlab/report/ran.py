@@ -8,6 +8,7 @@ from gemmlab.record import Measurement, Record
 from gemmlab.report import story
 from gemmlab.report.canvas import Canvas, cells, shorten
 from gemmlab.report.words import amount, bound_phrase, clean, percent, plain
+from gemmlab.run.environment import was_busy
 from gemmlab.run.timing import Spread, ranks, told_apart
 
 COLUMNS = ("kernel", "loads", "predicted", "measured", "spread", "of limit", "result")
@@ -162,10 +163,17 @@ def conclusions(records: Sequence[Record]) -> list[str]:
         best = min(own, key=lambda m: m.time_s or 0.0)
         ratio = (library.time_s or 0.0) / (best.time_s or 1.0)
         apart = told_apart(spread_of(best), spread_of(library))
-        doubt = "" if apart else ", which this run does not tell apart"
+        doubt = ("" if apart else ", which this run does not tell apart") + disturbed((best, library))
         share = f"{plain(ratio, 2)} of" if ratio < 1 else f"{plain(ratio, 3)} times"
         said.append(f"{clean(best.kernel)} has {share} {clean(library.kernel)}'s speed, measured{doubt}")
     return said
+
+
+def disturbed(compared: Sequence[Measurement]) -> str:
+    """What a ratio of times is worth where other work held the cores while a wall clock told one of them."""
+    if any(m.environment.get("timed") == "wall clock" and was_busy(m) for m in compared):
+        return " by the wall clock while other work held the cores: no ratio to rely on"
+    return ""
 
 
 def bounds(records: Sequence[Record]) -> list[str]:

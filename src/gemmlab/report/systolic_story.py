@@ -222,8 +222,8 @@ def beside(record: Record, other: Record) -> list[Compared]:
     section, prediction = record.systolic, other.prediction
     if section is None or prediction is None:
         return []
-    joule = "-" if section.energy is None else f"{si(section.energy.energy_j, 'J')}, {section.energy.table}"
-    theirs = "-" if prediction.energy_j is None else f"{si(prediction.energy_j, 'J')}, its chip file"
+    joule = "-" if section.energy is None else joules(section.energy.energy_j, section.energy.energy_high_j)
+    theirs = "-" if prediction.energy_j is None else si(prediction.energy_j, "J")
     rows = [
         Compared("predicted time", amount(section.time_s, "s"), amount(prediction.time_s, "s")),
         Compared("", standing(section), story.chip_status(other)),
@@ -240,6 +240,10 @@ def beside_notes(record: Record, other: Record) -> list[str]:
     said = ["the question is who moves less: the two were not built in the same year or process"]
     if name == "tpu-v1":
         said.append("the TPU v1 multiplied 8-bit integers, for inference only, and only weights came from its DRAM")
+    energy = record.systolic.energy if record.systolic else None
+    if energy and other.chip and other.prediction and other.prediction.energy_j is not None:
+        tables = f"{clean(energy.table)} here, {clean(other.chip.name)}'s chip file there"
+        said.append(f"energies are by different tables, {tables}: only their order of magnitude can be compared")
     if record.systolic is not None and record.systolic.time_s is None:
         said.append("without --clock the array has no time")
     return said

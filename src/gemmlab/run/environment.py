@@ -9,11 +9,13 @@ import sys
 from importlib import metadata
 from typing import Any
 
+from gemmlab.record import Measurement
 from gemmlab.run.process import visible
 
 NVML = "nvml.dll" if sys.platform == "win32" else "libnvidia-ml.so.1"  # what nvidia-smi itself asks
 SM_CLOCK = 1  # nvmlClockType_t
 PACKAGES = ("gemmlab", "numpy", "numba")
+BUSY = " had a load of "
 #: nvmlClocksEventReason*, nvml.h; what is no limit (idle, clocks set by the user) is left out
 REASONS = {
     0x4: "software power cap",
@@ -38,6 +40,18 @@ def surroundings() -> dict[str, str]:
     if hasattr(os, "getloadavg"):
         found["load_before"] = f"{os.getloadavg()[0]:.2f}"
     return found
+
+
+def busy(load: str, cores: int) -> str:
+    """What is to be said of a load of the machine before a run on that many cores; empty where it was small."""
+    if not load or float(load) <= cores / 2:
+        return ""
+    return f"{cores} core{'s' * (cores != 1)}{BUSY}{float(load):g} before the run: times may be too long"
+
+
+def was_busy(measured: Measurement) -> bool:
+    """Whether such a note stands at a measurement."""
+    return any(BUSY in note for note in measured.notes)
 
 
 class Memory(ctypes.Structure):

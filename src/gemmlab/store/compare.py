@@ -9,6 +9,7 @@ import msgspec
 
 from gemmlab.experiment.keys import Key
 from gemmlab.record import GemmlabError, Measurement
+from gemmlab.run.environment import was_busy
 from gemmlab.run.timing import LEAST_ROUNDS
 from gemmlab.store.rows import Row, Run
 from gemmlab.store.store import Store
@@ -52,6 +53,14 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     b: str
 
 
+class Load(msgspec.Struct, frozen=True, kw_only=True):
+    """Other work while a run was measured."""
+
+    rows: int  #: before which cores were busy, of those that are compared
+    low: float  #: the system's load before those rows, at least
+    high: float  #: at most
+
+
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """Two runs, the first being what the second is compared with."""
 
@@ -66,6 +75,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     only_a: tuple[Key, ...]  #: in the first alone
     only_b: tuple[Key, ...]  #: in the second alone
     changed: tuple[Change, ...]  #: of what surrounds both
+    a_load: Load | None = None  #: other work in the first run; null where no row tells of any
+    b_load: Load | None = None  #: in the second
 
     def count(self, verdict: str) -> int:
         """Rows with that verdict."""
@@ -97,10 +108,19 @@ def compare(a: tuple[Store, Run], b: tuple[Store, Run], *, any_chip: bool = Fals
         untimed=tuple(untimed_of(rows_a[key], rows_b[key]) for key in both if key not in set(timed)),
         only_a=tuple(row.key for key, row in rows_a.items() if key not in rows_b),
         only_b=tuple(row.key for key, row in rows_b.items() if key not in rows_a),
+        a_load=load_of(rows_a[key] for key in timed),
+        b_load=load_of(rows_b[key] for key in timed),
         changed=changes(
             (rows_a[key] for key in both), (rows_b[key] for key in both)
         ),  # others have no ratio to explain
     )
+
+
+def load_of(rows: Iterable[Row]) -> Load | None:
+    """The other work that rows tell of; None where they tell of none."""
+    told = [m for row in rows if (m := row.record.measurement) and was_busy(m)]
+    loads = [float(m.environment.get("load_before", 0)) for m in told]
+    return Load(rows=len(loads), low=min(loads), high=max(loads)) if loads else None
 
 
 def require_comparable(a: Run, b: Run, *, any_chip: bool) -> None:

@@ -160,11 +160,12 @@ def bound_told(lesson: Lesson) -> str:
             )
         )
     if least := words.least_tile(lesson):
+        beyond = words.too_large(least, words.problem_of(lesson))
         parts.append(
             para(
                 f"A step of a T x T tile does 2T³ FLOP with 2T² numbers: T FLOP a number, however long k is. So T "
-                f"decides on which side of the knee a kernel stands: it passes from T = {least:,} on, if the matrices "
-                "are that large.",
+                f"decides on which side of the knee a kernel stands: it passes from T = {least:,} on"
+                f"{f', {beyond}' if beyond else ''}.",
                 "counted datasheet",
             )
         )

@@ -53,7 +53,7 @@ def barrier_told(lesson: Lesson) -> str:
         )
     parts.append(
         para(
-            f"{size} is what was searched: each order runs the whole launch again. Threads in step, as a debugger "
+            f"{size} is what was searched, a small size, for each order runs the whole launch again. Threads in step, as a debugger "
             "or a lucky chip has them, give the right result, so that a test passes.",
             "emulated",
         )
@@ -141,7 +141,8 @@ def digits_question(lesson: Lesson) -> str:
 def digits_answer(lesson: Lesson) -> str:
     """The error of each unit."""
     said = "; ".join(f"{unit}: relative error {error} at k = {k}" for unit, k, error, _ in words.error_rows(lesson))
-    return line(f"{said}.", "emulated")
+    already = words.cut_before(lesson)
+    return line(f"{said}.{f' {already}.' if already else ''}", "emulated")
 
 
 def digits_told(lesson: Lesson) -> str:
@@ -167,7 +168,7 @@ def digits_told(lesson: Lesson) -> str:
             scrolls=True,
         ),
         table(
-            [("unit", ""), ("k", "emulated"), ("relative error", "emulated"), ("the nearest number", "emulated")],
+            [("unit", ""), ("k", "given"), ("relative error", "emulated"), ("the nearest number", "emulated")],
             words.error_rows(lesson),
         ),
         para(units_said(lesson)),

@@ -75,10 +75,13 @@ def bound(lesson: Lesson, canvas: Canvas) -> list[str]:
         if found and top and row.record.prediction:
             bare, cached = (percent(each / top) for each in found)
             rows.append(Row(row.label, (bare, amount(row.record.prediction.time_s, "s"), cached)))
-    lines = canvas.sides("What bounds it?", "of the peak", "dim", "strong")
-    lines += table(("no caches", "predicted", "of the peak"), rows, canvas)
+    lines = canvas.sides("What bounds it?", "predicted", "predicted", "strong")
+    lines += table(("no caches", "time", "of the peak"), rows, canvas)
+    lines += canvas.wrap("no caches: of the peak, were no load found in a cache (counted, datasheet)", 2, "dim", 2)
     knee, least = plain(prediction.knee_flop_per_byte), words.least_tile(lesson)
-    lines += canvas.wrap(f"knee {knee} FLOP/B (datasheet): a square tile passes it from T = {least}", 2, hang=2)
+    passed = f"a square tile passes it from T = {least:,}" if least else "no tile is known to pass it"
+    beyond = f", {words.too_large(least, words.problem_of(lesson))}" if least else ""
+    lines += canvas.wrap(f"knee {knee} FLOP/B (datasheet): {passed}{beyond}".removesuffix(", "), 2, hang=2)
     lines += canvas.wrap(f"no kernel moves less than {amount(prediction.lower_bound_bytes, 'B')} (counted)", 2, hang=2)
     return [*lines, *canvas.wrap(ASSUMPTION, 2, "dim", 2)]
 
@@ -90,6 +93,7 @@ def barrier(lesson: Lesson, canvas: Canvas) -> list[str]:
         return []
     size = words.sides(broken.record.problem)
     lines = canvas.sides("What if a barrier is missing?", f"emulated at {size}", "emulated", "strong")
+    lines += canvas.wrap("a small size, for each order of threads runs the whole launch again", 2, "dim", 2)
     for tried, found in broken.maps:
         worst = ", the worst found" if tried.worst else ""
         said = f"{clean(tried.name).partition(':')[0]}: {int(found.sum()):,} of {found.size:,} elements wrong{worst}"
@@ -114,7 +118,8 @@ def here(lesson: Lesson, canvas: Canvas) -> list[str]:
         return []
     lines = canvas.sides("How fast is it here?", "measured", "measured", "strong")
     lines += canvas.wrap(f"on {' and '.join(words.places(lesson))}", 2, hang=2)
-    return [*lines, *table(("size", "predicted", "measured", "speed", "of limit"), rows, canvas)]
+    lines += table(("size", "predicted", "measured", "speed", "of limit"), rows, canvas)
+    return [*lines, *(line for note in words.notes(lesson) for line in canvas.wrap(note, 2, "dim", 2))]
 
 
 def digits(lesson: Lesson, canvas: Canvas) -> list[str]:
@@ -124,6 +129,8 @@ def digits(lesson: Lesson, canvas: Canvas) -> list[str]:
         return []
     lines = canvas.sides("Which digits are right?", "emulated", "emulated", "strong")
     lines += table(("k", "relative error", "correctly rounded"), rows, canvas)
+    if already := words.cut_before(lesson):
+        lines += canvas.wrap(already, 2, "dim", 2)
     numerics = lesson.digits.traced.numerics
     if numerics and numerics.trace:
         said = f"first {numerics.trace.k:,} products of the first output: {numerics_trace.outcome(numerics.trace)}"

@@ -10,6 +10,7 @@ from gemmlab.experiment.lesson.teaching import Lesson
 from gemmlab.record import Measurement, ProblemSection, Record
 from gemmlab.report import story
 from gemmlab.report.words import amount, bound_phrase, clean, percent, plain
+from gemmlab.run.environment import BUSY
 from gemmlab.units import ceil_div
 
 
@@ -127,6 +128,12 @@ def least_tile(lesson: Lesson) -> int | None:
     return int(-(-prediction.knee_flop_per_byte * bytes_each // 1))
 
 
+def too_large(tile: int, p: ProblemSection) -> str:
+    """What keeps a square tile from these matrices; empty where both have room for it."""
+    smaller = [f"{name} = {side:,}" for name, side in (("m", p.m), ("n", p.n)) if side < tile]
+    return f"which {' and '.join(smaller)} {'have' if len(smaller) > 1 else 'has'} no room for" if smaller else ""
+
+
 def emulated_how(lesson: Lesson) -> list[str]:
     """How the emulator came to its counts, and whether results are right; kernels of which the same is so together."""
     from gemmlab.report.correctness import sentence
@@ -184,7 +191,7 @@ def notes(lesson: Lesson) -> list[str]:
     found: dict[str, str] = {}
     for record in lesson.times:
         for note in record.measurement.notes if record.measurement else ():
-            found.setdefault(clean(note).partition(" had a load of ")[0], clean(note))
+            found.setdefault(clean(note).partition(BUSY)[0], clean(note))
     return list(found.values())
 
 
@@ -217,6 +224,17 @@ def places(lesson: Lesson) -> list[str]:
     """What kernels were timed on."""
     found = (record.measurement for record in lesson.times)
     return list(dict.fromkeys(clean(m.environment.get("chip", m.backend)) for m in found if m))
+
+
+def cut_before(lesson: Lesson) -> str:
+    """That a unit's operands are taken as tfloat32 already; empty where the multiplication asks for no cut."""
+    cut = [row[0] for row in error_rows(lesson) if row[0].endswith(("tfloat32", "xf32"))]
+    if problem_of(lesson).a_format != "float32" or not cut:
+        return ""
+    return (
+        f"{', '.join(cut)}: the operands are tfloat32 already; cutting float32 to it, up to 1 part in 1,024 of each "
+        "operand, is not in the error"
+    )
 
 
 def error_rows(lesson: Lesson) -> list[tuple[str, str, str, str]]:
