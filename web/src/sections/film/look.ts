@@ -37,8 +37,9 @@ export const look = css`
     min-height: 44px;
   }
   .controls [aria-disabled='true'] {
+    background: var(--paper);
     color: var(--quiet);
-    border-style: dashed;
+    border: 1px dashed var(--edge);
     cursor: default;
   }
   .caption {
