@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from gemmlab.lab.answers import CAPS, VERBS
-from gemmlab.lab.worker import RESULT, Failed, Work
+from gemmlab.lab.worker import ERROR, RESULT, Failed, Work
 from gemmlab.lab.workers import LostError, Workers
 
 KEPT = 16  #: finished jobs that may still be asked about
@@ -113,10 +113,10 @@ class Jobs:
     def start(self, verb: str, body: bytes, *, own: bool = False) -> Job:
         """Begin a job; raises FullError."""
         running = self.running
-        if len(running) >= self.most:
-            raise FullError(f"{len(running)} jobs are running, as many as there may be")
         if verb == "run" and any(job.verb == "run" for job in running):
             raise FullError("another measurement is running, and two would disturb each other")
+        if len(running) >= self.most:
+            raise FullError(f"{len(running)} jobs are running, as many as there may be")
         job = Job(verb)
         self.forget()
         self.jobs[job.id] = job
@@ -142,7 +142,7 @@ class Jobs:
             if kind == RESULT:
                 job.finish("done", 200, text)
             else:
-                job.finish("failed", REFUSED, text)
+                job.finish("failed", REFUSED if kind == ERROR else LOST, text)
         except TimeoutError:
             job.fail(TOO_LONG, f"stopped: it was not done within {limit.time_s:g} s", "a smaller problem")
         except asyncio.CancelledError:

@@ -38,7 +38,7 @@ class Backend(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """This machine."""
+    """All that is told of the machine."""
 
     chips: tuple[Here, ...]
     backends: tuple[Backend, ...]

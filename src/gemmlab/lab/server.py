@@ -1,8 +1,8 @@
 """The server of the lab, for this machine alone.
 
 - `GET /api/caps`: the version, whether the caller holds the token, this machine's chips and backends.
-- `POST /api/explain`, `/api/emulate`, `/api/schedules`, `/api/run`: the answer once it is there; requests are the classes
-  of `asked`, errors `{"error", "hint"}`. Who hangs up cancels. One's own source, and `run`, need the token.
+- `POST /api/explain`, `/api/emulate`, `/api/schedules`, `/api/run`: the answer once it is there; requests are the
+  classes of `asked`, errors `{"error", "hint"}`. Who hangs up cancels. One's own source, and `run`, need the token.
 - `POST /api/jobs/VERB`: the same begun: status 202 and `{"id", "verb", "state", "events"}` at once.
 - `GET /api/jobs/ID`: how it stands, with the answer or error; `DELETE` cancels it.
 - `GET /api/jobs/ID/events`: server-sent events `started`, `progress`, then `result`, `failed` or `cancelled`.
@@ -51,7 +51,7 @@ class Settings:
     static: Path = STATIC
     most_jobs: int = 4
     limits: Mapping[str, Limit] = field(default_factory=dict)  #: of verbs, where not the usual ones
-    spare: int = 1  #: processes that stand ready
+    spare: int = 2  #: processes that stand ready
     warm: bool = True
 
 

@@ -1,8 +1,8 @@
 """The process in which answers are worked out: requests on standard input, answers on what was standard output.
 
-`python -m gemmlab.lab.worker PARENT`. A message is a letter, the length of its text in four bytes, and its text, JSON or
-words: to it `{"verb", "memory", "own", "body"}`; from it `p` what it is doing, `r` the answer, `e` an error. Whatever
-code prints goes to standard error, so that it cannot pass for an answer.
+`python -m gemmlab.lab.worker PARENT`. A message is a letter, the length of its text in four bytes, and its text: to it
+`q`, a Work as JSON; from it `p`, what it is doing in words, `r`, the answer, `e`, an error of the request, and `m`, a
+mistake of this program, all three as JSON. What code prints goes to standard error: it cannot pass for an answer.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from typing import IO, Any
 import msgspec
 
 from gemmlab.record import GemmlabError
+from gemmlab.run.fault import fault_of
 from gemmlab.run.worker import leave_first, leave_no_core, leave_with
 
 HEAD = struct.Struct("<cI")
-PROGRESS, RESULT, ERROR, REQUEST = b"p", b"r", b"e", b"q"
+PROGRESS, RESULT, ERROR, MISTAKE, REQUEST = b"p", b"r", b"e", b"m", b"q"
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,6 +86,9 @@ def done(work: Work, replies: IO[bytes]) -> tuple[bytes, bytes]:
         )
     except RecursionError:
         failed = Failed(error="it nests too deeply", hint="a plainer kernel")
+    except Exception as error:  # nobody expects it: told, so that the page need not guess
+        mistake = Failed(error=f"it failed: {fault_of(error).detail}", hint="another kernel or size; this is a mistake")
+        return MISTAKE, msgspec.json.encode(mistake)
     return ERROR, msgspec.json.encode(failed)
 
 

@@ -1,0 +1,223 @@
+"""Jobs: told while they run, cancelled, ended past their time or memory, so many at once; the server goes on."""
+
+import json
+import os
+import signal
+import socket
+import time
+
+import pytest
+
+pytest.importorskip("starlette", reason="pip install 'gemmlab[lab]'")
+pytest.importorskip("uvicorn", reason="pip install 'gemmlab[lab]'")
+
+from gemmlab.lab.jobs import Limit
+from lab.served import TOKEN, alive, served
+
+SMALL = {"problem": {"m": 8, "n": 8, "k": 8}}
+ENDLESS = {"source": "while True: pass", **SMALL}
+KERNEL = """
+from numba import cuda, float32
+
+@cuda.jit
+def kernel(a, b, c):
+    i, j = cuda.grid(2)
+    if i < c.shape[1] and j < c.shape[0]:
+        total = float32(0)
+        for l in range(a.shape[1]):
+            total += a[j, l] * b[l, i]
+        c[j, i] = total
+"""
+GREEDY = {"source": "held = bytearray(1 << 40)", **SMALL}
+LIMITS = {"emulate": Limit(60.0, 1 << 30), "schedules": Limit(6.0, 1 << 30)}
+
+
+@pytest.fixture(scope="module")
+def client():
+    """A server of two jobs at most, whose schedules end after six seconds."""
+    with served(most_jobs=2, limits=LIMITS, spare=1, warm=False) as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def alone(client):
+    """No test leaves a job to the next."""
+    yield
+    for job in client.lab.jobs.running:
+        client.ask("DELETE", f"/api/jobs/{job.id}")
+
+
+def until(holds, within_s=20):
+    """Wait for something of the server to be so."""
+    end = time.monotonic() + within_s
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def state(client, job):
+    """How a job stands."""
+    return client.get(f"/api/jobs/{job}").json["state"]
+
+
+def note(pid_file, then="while True: pass"):
+    """Source that notes its process and a child of its own, then goes on."""
+    return (
+        f"import os, subprocess, sys\nchild = subprocess.Popen(['sleep', '1000'])\n"
+        f"open({str(pid_file)!r} + '.part', 'w').write(f'{{os.getpid()}} {{child.pid}}')\n"
+        f"os.rename({str(pid_file)!r} + '.part', {str(pid_file)!r})\n{then}"
+    )
+
+
+def test_a_job_is_told_from_its_start_to_its_answer(client):
+    job = client.begin("emulate", {"kernel": "naive", **SMALL})
+    told = client.events(job)
+    assert told[0] == ("started", {"id": job, "verb": "emulate"})
+    assert ("progress", {"text": "compiling"}) in told
+    name, record = told[-1]
+    assert name == "result"
+    assert record["emulation"]["global_load"]["elements"] == 2 * 8**3
+    standing = client.get(f"/api/jobs/{job}").json
+    assert (standing["state"], standing["result"]) == ("done", record)
+    assert client.events(job, {"Last-Event-ID": "0"}) == told[1:]  # a browser that comes back misses nothing
+    assert client.events(job, {"Last-Event-ID": "nonsense"}) == told
+
+
+def test_a_measurement_tells_its_rounds(client):
+    asked = {"problem": {"m": 32, "n": 32, "k": 32}, "backends": ["cpu"], "kernels": ["numpy"], "rounds": 3}
+    told = client.events(client.begin("run", asked, token=True))
+    assert ("progress", {"text": "round 3 of 3"}) in told
+    assert told[-1][0] == "result"
+
+
+def test_an_error_of_a_job_is_told(client):
+    told = client.events(client.begin("explain", {"problem": {"m": 8, "n": 8, "k": 8, "format": "float33"}}))
+    assert told[-1][0] == "failed"
+    assert "float33" in told[-1][1]["error"]
+
+
+def test_a_job_that_never_ends_is_stopped(client, tmp_path):
+    pids = tmp_path / "pids"
+    begun = time.monotonic()
+    answer = client.post("/api/schedules", {"source": note(pids)}, token=True)
+    assert answer.status == 504
+    assert "not done within 6 s" in answer.error
+    assert time.monotonic() - begun < 30
+    until(lambda: not any(map(alive, map(int, pids.read_text().split()))))
+    assert client.post("/api/explain", SMALL).status == 200
+
+
+def test_a_kernel_that_never_ends_is_stopped(client):
+    endless = KERNEL.replace(
+        "total = float32(0)", "total = float32(0)\n        while a[j, 0] == a[j, 0]:\n            total += 1"
+    )
+    answer = client.post("/api/schedules", {"source": endless, "block": [4, 4], "m": 4, "n": 4, "k": 4}, token=True)
+    assert answer.status in (400, 504)
+    assert "steps" in answer.error or "not done within" in answer.error
+
+
+def test_memory_is_bounded(client):
+    answer = client.post("/api/emulate", GREEDY, token=True)
+    assert answer.status == 400
+    assert "MemoryError" in answer.error or "1024 MiB" in answer.error
+
+
+def test_a_worker_that_dies_is_told(client):
+    for source, said in (
+        ("import os; os._exit(7)", "exit status 7"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "SIGSEGV"),
+        ("import os; os.close(0); os.closerange(3, 64); import time; time.sleep(60)", ""),
+    ):
+        answer = client.post("/api/emulate", {"source": source, **SMALL}, token=True)
+        assert answer.status == 500
+        assert "died" in answer.error
+        assert said in answer.error
+    assert client.post("/api/explain", SMALL).status == 200
+
+
+def test_what_code_prints_is_no_answer(client):
+    source = "print('r\\0\\0\\0\\2{}' * 100)\nimport os; os.write(1, b'r\\2\\0\\0\\0{}')\n" + KERNEL
+    answer = client.post("/api/emulate", {"source": source, "block": [8, 8], **SMALL}, token=True)
+    assert answer.status == 200
+    assert answer.json["verdict"]["ok"] is True
+
+
+def test_code_does_not_stay_for_the_next_request(client):
+    spoilt = "import gemmlab.experiment as e, gemmlab.lab.answers as a\ne.emulate_gemm = a.emulate = None\n" + KERNEL
+    client.post("/api/emulate", {"source": spoilt, "block": [8, 8], **SMALL}, token=True)
+    for _ in range(3):
+        assert client.post("/api/emulate", {"kernel": "naive", **SMALL}).status == 200
+
+
+def test_one_job_too_many_is_refused_in_words(client):
+    jobs = [client.begin("emulate", ENDLESS, token=True) for _ in range(2)]
+    for path in ("/api/explain", "/api/jobs/explain"):
+        answer = client.post(path, SMALL)
+        assert answer.status == 429
+        assert answer.headers["Retry-After"] == "1"
+        assert "2 jobs are running, as many as there may be" in answer.error
+    assert client.ask("DELETE", f"/api/jobs/{jobs[0]}").json["state"] == "cancelled"
+    assert client.post("/api/explain", SMALL).status == 200
+
+
+def test_two_measurements_at_once_are_refused(client):
+    asked = {"problem": {"m": 512, "n": 512, "k": 512}, "backends": ["cpu"], "rounds": 200}
+    first = client.begin("run", asked, token=True)
+    answer = client.post("/api/run", asked, token=True)
+    assert answer.status == 429
+    assert "disturb" in answer.error
+    client.ask("DELETE", f"/api/jobs/{first}")
+
+
+def test_a_cancelled_job_leaves_no_process(client, tmp_path):
+    pids = tmp_path / "pids"
+    job = client.begin("emulate", {"source": note(pids), **SMALL}, token=True)
+    until(pids.exists)
+    assert client.ask("DELETE", f"/api/jobs/{job}").json["failed"] == {"error": "cancelled", "hint": ""}
+    until(lambda: not any(map(alive, map(int, pids.read_text().split()))))
+    assert client.events(job)[-1][0] == "cancelled"
+    assert client.ask("DELETE", f"/api/jobs/{job}").json["state"] == "cancelled"  # once more does nothing
+
+
+def test_who_hangs_up_cancels(client, tmp_path):
+    pids = tmp_path / "pids"
+    body = json.dumps({"source": note(pids), **SMALL}).encode()
+    head = (
+        f"POST /api/emulate HTTP/1.1\r\nHost: {client.host}\r\nContent-Type: application/json\r\n"
+        f"X-Gemmlab-Token: {TOKEN}\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", client.port)) as stream:
+        stream.sendall(head.encode() + body)
+        until(pids.exists)
+    until(lambda: not client.lab.jobs.running)
+    until(lambda: not any(map(alive, map(int, pids.read_text().split()))))
+
+
+def test_a_killed_worker_that_stood_ready_is_replaced(client):
+    until(lambda: client.lab.workers.idle)
+    ready = list(client.lab.workers.idle)
+    for worker in ready:
+        os.kill(worker.process.pid, signal.SIGKILL)
+    until(lambda: all(worker.process.returncode is not None for worker in ready))
+    for _ in range(2):
+        assert client.post("/api/explain", SMALL).status == 200
+
+
+def test_many_jobs_are_forgotten_in_turn(client):
+    for _ in range(20):
+        last = client.begin("explain", SMALL)
+        client.events(last)
+    assert len(client.lab.jobs.jobs) <= 18
+    assert state(client, last) == "done"
+
+
+def test_the_end_of_the_server_ends_its_jobs(tmp_path):
+    pids = tmp_path / "pids"
+    with served(warm=False) as other:
+        other.begin("emulate", {"source": note(pids), **SMALL}, token=True)
+        end = time.monotonic() + 20
+        while not pids.exists() and time.monotonic() < end:
+            time.sleep(0.02)
+        workers = [worker.process.pid for worker in other.lab.workers.all]
+        assert any(map(alive, workers))
+    assert not any(map(alive, [*workers, *map(int, pids.read_text().split())]))
