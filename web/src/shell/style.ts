@@ -45,8 +45,7 @@ export const base = css`
     color: var(--teal);
   }
   p,
-  li,
-  span {
+  li {
     overflow-wrap: anywhere;
   }
   .quiet {
@@ -154,6 +153,16 @@ export const base = css`
     color: var(--quiet);
     cursor: default;
     border-style: dashed;
+  }
+  /* the arrows would hide the last digit where a field is narrow; the arrow keys step all the same */
+  input[type='number'] {
+    appearance: textfield;
+    padding-left: 8px;
+    padding-right: 4px;
+  }
+  input[type='number']::-webkit-inner-spin-button {
+    appearance: none;
+    margin: 0;
   }
   input[type='range'] {
     width: 100%;

@@ -52,6 +52,7 @@ class Chips extends LabElement {
       .note {
         display: block;
         max-width: 80ch;
+        overflow-wrap: anywhere;
         color: var(--quiet);
         font-size: 0.88rem;
       }
