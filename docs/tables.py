@@ -85,6 +85,29 @@ def chip_flags() -> str:
     return flag_table(FLAGS)
 
 
+def lab_flags() -> str:
+    """Every flag of `lab`."""
+    from gemmlab.cli.lab import FLAGS
+
+    return flag_table(FLAGS)
+
+
+def lab_verbs() -> str:
+    """What the lab's server answers, and what each answer may take."""
+    from gemmlab.lab.answers import VERBS
+
+    rows = [
+        [
+            f"`POST /api/{name}`",
+            ", ".join(f"`{key}`" for key in verb.request.__struct_fields__),
+            f"{verb.limit_s:g} s",
+            f"{verb.memory_bytes >> 30} GiB" if verb.memory_bytes else "the machine's",
+        ]
+        for name, verb in VERBS.items()
+    ]
+    return table(["request", "keys", "time at most", "memory at most"], rows)
+
+
 def flag_table(section: Section) -> str:
     """The flags of a section."""
     return table(
@@ -278,6 +301,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "flags of report": report_flags,
     "flags of systolic": systolic_flags,
     "flags of chips": chip_flags,
+    "flags of lab": lab_flags,
+    "what the lab answers": lab_verbs,
     "flags of numerics": numerics_flags,
     "fields of a unit": unit_fields,
     "fields of the Record": record,
