@@ -110,6 +110,19 @@ test('kernels are ordered only where their quartiles are apart', () => {
     ['naive', 1],
   ]);
   expect(places([[1, 1, 1]])).toBeUndefined();
+  const three = { ...set, all: true, naive: false };
+  const found = outcome([]);
+  const timed = lines(three, null).map(({ variant }, i) => {
+    const samples = [
+      [1, 1.1, 1.2],
+      [0.9, 1.3, 2],
+      [1.5, 1.6, 1.7],
+    ][i]!;
+    return { ...found.rows[0]!, variant, timing: { samples, repetitions: 1, spread: spread(samples, 0) } };
+  });
+  const all = order(lines(three, { ...found, rows: timed }))!;
+  expect(all.places.map(([, place]) => place)).toEqual([1, 1, 2]);
+  expect(all.close.map((pair) => pair.map(({ variant }) => plainName(variant)))).toEqual([['tiled-8', 'tiled-16']]);
 });
 
 test('files hold every figure once, quoted where it has to be, and no time that is refused', () => {

@@ -5,7 +5,7 @@ import { reads, type Reads } from '../../count/reads';
 import { CHIPS, chipOf } from '../../data/chips';
 import formats from '../../data/formats.json';
 import type { Outcome, Row } from '../../gpu/bench';
-import { ranks } from '../../gpu/clock';
+import { ranks, toldApart } from '../../gpu/clock';
 import type { Variant } from '../../gpu/wgsl';
 import type { store } from '../../state/store';
 import type here from './section';
@@ -96,8 +96,8 @@ function judged(found: Row | null, counts: Reads, bound: Limit, silicon: boolean
 export interface Order {
   /** Timed lines, the fastest first, with their places. */
   readonly places: readonly (readonly [Line, number])[];
-  /** Whether any two share a place. */
-  readonly tied: boolean;
+  /** Pairs of different places that are not told apart all the same: each is apart from a third. */
+  readonly close: readonly (readonly [Line, Line])[];
 }
 
 /** How the timed kernels rank; null where fewer than two have a time. */
@@ -110,5 +110,11 @@ export function order(of: readonly Line[]): Order | null {
     .sort(
       (one, other) => one[1] - other[1] || one[0].found!.timing!.spread.median - other[0].found!.timing!.spread.median,
     );
-  return { places, tied: new Set(found).size < found.length };
+  const close = places.flatMap(([one, place], i) =>
+    places
+      .slice(i + 1)
+      .filter(([other, behind]) => behind > place && !toldApart(one.found!.timing!.spread, other.found!.timing!.spread))
+      .map(([other]) => [one, other] as const),
+  );
+  return { places, close };
 }

@@ -75,6 +75,9 @@ function ranked(lines: readonly Line[], run: Outcome): TemplateResult | typeof n
               })}`,
           )}`
     }
+    ${found.close.map(
+      ([one, other]) => html`${t('bench.overlap', { kernel: nameOf(one.variant), other: nameOf(other.variant) })} `,
+    )}
     ${run.about.software ? t('bench.ranks.software') : nothing}
   </p>`;
 }
