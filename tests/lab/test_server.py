@@ -181,6 +181,9 @@ def test_the_address_with_the_token_makes_a_cookie_that_opens(client):
     asked = {"source": TWICE, "grid": [1], "block": [32], "arguments": ["float32[8]", "float32[8]"]}
     assert client.post("/api/emulate", asked, {"Cookie": cookie}).status == 200
     assert client.get("/api/caps", {"Cookie": f"other=1; {cookie}"}).json["token"] is True
+    once = client.lab.once
+    assert client.get(f"/?token={once}").headers["Set-Cookie"] == opened.headers["Set-Cookie"]
+    assert client.get(f"/?token={once}").status == 403
     wrong = client.get("/?token=wrong")
     assert wrong.status == 403
     assert "Set-Cookie" not in wrong.headers

@@ -1,10 +1,12 @@
 """`gemmlab lab` as a process: where it listens, how it ends, what it refuses, and the files that it exports."""
 
+import asyncio
 import json
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from importlib import util
@@ -241,3 +243,26 @@ def test_a_folder_that_cannot_be_made_is_said(page, tmp_path):
     (tmp_path / "file").write_text("dear")
     with pytest.raises(GemmlabError, match="cannot write"):
         exporting.export(str(tmp_path / "file" / "site"), page)
+
+
+@needs_server
+def test_the_browser_is_opened_once_at_an_address_that_opens_once(monkeypatch, capsys):
+    from gemmlab.lab import serving
+
+    opened, up = [], threading.Event()
+
+    def browse(address):
+        opened.append(address)
+        up.set()
+
+    class Ended(serving.Server):
+        async def main_loop(self):
+            while not up.is_set():
+                await asyncio.sleep(0.01)
+
+    monkeypatch.setattr(serving.webbrowser, "open", browse)
+    monkeypatch.setattr(serving, "Server", Ended)
+    assert main(["lab", "--port", "0"]) == 0
+    printed = capsys.readouterr().out.strip()
+    assert [address.partition("?")[0] for address in opened] == [printed.partition("?")[0]]
+    assert opened[0] != printed

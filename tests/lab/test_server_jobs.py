@@ -221,3 +221,16 @@ def test_the_end_of_the_server_ends_its_jobs(tmp_path):
         workers = [worker.process.pid for worker in other.lab.workers.all]
         assert any(map(alive, workers))
     assert not any(map(alive, [*workers, *map(int, pids.read_text().split())]))
+
+
+def test_who_hangs_up_at_once_costs_no_process(client):
+    assert client.post("/api/explain", SMALL).status == 200
+    until(lambda: client.lab.workers.idle and not client.lab.workers.tasks)
+    ready = {worker.process.pid for worker in client.lab.workers.idle}
+    body = json.dumps(SMALL).encode()
+    head = f"POST /api/explain HTTP/1.1\r\nHost: {client.host}\r\nContent-Type: application/json\r\n"
+    for _ in range(5):
+        with socket.create_connection(("127.0.0.1", client.port)) as stream:
+            stream.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        until(lambda: not client.lab.jobs.running)
+    assert ready & {worker.process.pid for worker in client.lab.workers.idle}

@@ -12,7 +12,9 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
 import html
+import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -41,6 +43,7 @@ MOST_BYTES = 1 << 20  #: of a request
 BODY_S = 10.0  #: in which it must be there
 QUIET_S = 10.0  #: of a stream of events, before a comment shows that it lives
 LOOK_S = 0.25  #: between two looks whether somebody still waits
+NEARLY_S = 1.0  #: that a job may go on for nobody: most are done by then, and the process that does them is kept
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ class Lab:
         self.settings, self.place = settings, settings.place
         self.workers = Workers(settings.spare, warm=settings.warm)
         self.jobs = Jobs(self.workers, settings.most_jobs, settings.limits)
+        self.once = secrets.token_urlsafe(32)  #: opens one time: a browser's command line shows it to all who look
         self.found: asyncio.Task[Any] | None = None
         static = StaticFiles(directory=settings.static, html=True, check_dir=False)
         self.app = Starlette(
@@ -91,7 +95,10 @@ class Lab:
     async def page(self, request: Request) -> Response:
         """The page; with the token in the address, it is kept in a cookie and taken out of the address."""
         if "token" in request.query_params:
-            if not self.place.opens(request.query_params["token"]):
+            given = request.query_params["token"]
+            if hmac.compare_digest(given.encode(), self.once.encode()):
+                self.once = secrets.token_urlsafe(32)
+            elif not self.place.opens(given):
                 return failure(403, "this token is not of the server that runs", "open the address that it printed")
             response: Response = RedirectResponse("/", 303)
             response.set_cookie(self.place.cookie, self.place.token, path="/", httponly=True, samesite="strict")
@@ -153,6 +160,7 @@ class Lab:
         while not job.finished:
             await asyncio.wait([waiting], timeout=LOOK_S)
             if not job.finished and await request.is_disconnected():
+                await asyncio.wait([waiting], timeout=NEARLY_S)
                 self.jobs.cancel(job)
                 return Response(status_code=499)  # to nobody
         return Response(job.answer, job.status, media_type="application/json")

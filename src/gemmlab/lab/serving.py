@@ -75,13 +75,12 @@ def serve(port: int | None, *, browser: bool, told: Callable[[str], None], **set
     """Serve until interrupted; `told` hears the address that opens the page. Raises GemmlabError, KeyboardInterrupt."""
     listener = listening(port)
     place = Place(listener.getsockname()[1], secrets.token_urlsafe(32))
-    address = f"http://{HOST}:{place.port}/?token={place.token}"
+    address, lab = f"http://{HOST}:{place.port}/?token=", Lab(Settings(place, **settings))
 
     def ready() -> None:
-        told(address)
+        told(address + place.token)
         if browser:
-            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+            threading.Thread(target=webbrowser.open, args=(address + lab.once,), daemon=True).start()
 
     with listener:
-        server = Server(Lab(Settings(place, **settings)), ready)
-        asyncio.run(server.serve([listener]))
+        asyncio.run(Server(lab, ready).serve([listener]))
