@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import time
+from pathlib import Path
 
 import pytest
 
@@ -219,8 +220,11 @@ def test_the_end_of_the_server_ends_its_jobs(tmp_path):
         while not pids.exists() and time.monotonic() < end:
             time.sleep(0.02)
         workers = [worker.process.pid for worker in other.lab.workers.all]
+        folders = [Path(worker.folder) for worker in other.lab.workers.all]
         assert any(map(alive, workers))
+        assert any(folder.glob("*/kernel.py") for folder in folders)
     assert not any(map(alive, [*workers, *map(int, pids.read_text().split())]))
+    assert not any(folder.exists() for folder in folders)
 
 
 def test_who_hangs_up_at_once_costs_no_process(client):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -30,24 +31,25 @@ class LostError(Exception):
 class Worker:
     """One process; it does one thing at a time."""
 
-    def __init__(self, process: Process, errors: IO[bytes]) -> None:
-        self.process, self.errors = process, errors
+    def __init__(self, process: Process, errors: IO[bytes], folder: str) -> None:
+        self.process, self.errors, self.folder = process, errors, folder
         self.ending: asyncio.Task[None] | None = None
 
     @classmethod
     async def start(cls) -> Worker:
         """A new process."""
         errors = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
+        folder = tempfile.mkdtemp(prefix="gemmlab-lab-")  # whatever it leaves there goes with it
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "gemmlab.lab.worker", str(os.getpid())),
             stdin=PIPE,
             stdout=PIPE,
             stderr=errors,
-            env=environment(),
-            cwd=tempfile.gettempdir(),
+            env=environment() | dict.fromkeys(("TMPDIR", "TEMP", "TMP"), folder),
+            cwd=folder,
             process_group=0,  # what it starts is ended with it
         )
-        return cls(process, errors)
+        return cls(process, errors, folder)
 
     async def ask(self, work: Work, told: Callable[[str], None]) -> Reply:
         """The answer to one request; raises LostError where the process ends before it."""
@@ -96,6 +98,7 @@ class Worker:
         with suppress(ProcessLookupError):
             await self.process.wait()
         self.errors.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def signal(self, number: int, *, group: bool) -> None:
         """Send it a signal, or all of its group."""
