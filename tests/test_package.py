@@ -1,13 +1,18 @@
 """The package's top level: its names, loaded when used."""
 
 import doctest
+import inspect
+import pkgutil
 import tomllib
+import typing
 from importlib import import_module
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import gemmlab
+from gemmlab.record import GemmlabError
 
 ROOT = Path(__file__).parents[1]
 
@@ -42,3 +47,44 @@ def test_the_licence_is_whole():
 def test_the_changelog_knows_the_version():
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert f"## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def structs():
+    """Every Struct of the package that is defined in a module that loads here."""
+    for found in pkgutil.walk_packages(gemmlab.__path__, "gemmlab."):
+        if found.name.endswith("__main__") or "backends" in found.name or ".kernels.ladder." in found.name:
+            continue
+        module = import_module(found.name)
+        for kind in vars(module).values():
+            if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and kind.__module__ == found.name:
+                yield kind
+
+
+def test_every_struct_has_a_signature_and_types():
+    """`help` and `msgspec.json.schema` resolve annotations: a name that is imported for type checkers alone is none."""
+    found = list(structs())
+    assert len(found) > 60
+    for kind in found:
+        inspect.signature(kind)
+        typing.get_type_hints(kind)
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: gemmlab.explain(300, 200, 500), "problem is 300, of type int, and no Gemm"),
+        (lambda: gemmlab.explain(gemmlab.Gemm(8, 8, 8), 5), "chip is 5"),
+        (lambda: gemmlab.explain(gemmlab.Gemm(8, 8, 8), "h100-sxm", 5), "kernel is 5"),
+        (lambda: gemmlab.simulate_array(300), "problem is 300"),
+        (lambda: gemmlab.simulate_array(gemmlab.Gemm(8, 8, 8), 5), "array is 5"),
+        (lambda: gemmlab.emulate(300, 1, 1), "300"),
+    ],
+)
+def test_a_wrong_type_is_told_as_an_error_with_a_remedy(call, named):
+    with pytest.raises(GemmlabError, match=named) as raised:
+        call()
+    assert raised.value.hint
+
+
+def test_dir_lists_public_names_alone():
+    assert [name for name in dir(gemmlab) if not name.startswith("__")] == sorted(gemmlab.__all__)

@@ -266,3 +266,9 @@ def test_figures_walk_every_number_once():
     assert len(paths) == len(set(paths))
     assert len(paths) == H100.count("{ value = ")
     assert {"sm_count", "levels.l2.capacity_bytes", "peaks.float16.clock_hz", "limits.warps_per_sm"} <= set(paths)
+
+
+def test_here_is_the_first_chip_of_this_machine(monkeypatch):
+    found = [get("l4"), get("m1")]
+    monkeypatch.setattr("gemmlab.chips.local.here", lambda: found)
+    assert load("here") is load(" HERE ") is found[0]

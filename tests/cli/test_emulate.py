@@ -284,7 +284,6 @@ CASES = [
     ("kernels.py:product --shape 4 -4 4 --block 4x4", "--shape: -4 is not a size", "at least 1"),
     ("kernels.py:product --shape 4 four 4 --block 4x4", "--shape: `four`", ""),
     ("kernels.py:product --shape 400000 400000 400000 --block 4x4", "of memory are free", "--no-values"),
-    ("kernels.py:product --shape 4 4 4", "there is no --block", "16x16"),
     ("kernels.py:product --shape 4 4 4 --block 4y4", "--block: `4y4`", "16x16"),
     ("kernels.py:product --shape 4 4 4 --block 0x4", "--block: 0 is not a size", ""),
     ("kernels.py:product --shape 4 4 4 --block 4x4x4x4", "--block: `4x4x4x4`", "X x Y x Z"),

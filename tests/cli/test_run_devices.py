@@ -131,7 +131,7 @@ def test_each_row_names_the_device_whose_process_timed_it(run, monkeypatch, tmp_
     monkeypatch.setattr(running, "chip_of", lambda backend, device=0: chips.get("h200-sxm"))
     monkeypatch.setattr(registry, "contenders", lambda *given: [telling])
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    (tmp_path / "s.csv").write_text("m,n,k\n" + "".join(f"{m},8,8\n" for m in range(1, 9)))
+    (tmp_path / "s.csv").write_text("m,n,k,name\n" + "".join(f"{m},8,8,layer {m}\n" for m in range(1, 9)))
     quick = ("--backend", "cuda", "--rounds", 3, "--store", "r.sqlite")
     ran = run("run", "s.csv", "--devices", "2,5", *quick, "--json")
     assert ran.status == 0
@@ -145,3 +145,5 @@ def test_each_row_names_the_device_whose_process_timed_it(run, monkeypatch, tmp_
     told = run("run", "s.csv", "--devices", "2,5", *quick, "--csv", "-")  # all are kept: nothing runs
     lines = list(csv.DictReader(told.out.splitlines()))
     assert {line["measurement.device"] for line in lines} == {"2", "5"}
+    assert [line["name"] for line in lines] == [f"layer {line['problem.m']}" for line in lines]
+    assert "\n  layer 3\n" in run("run", "s.csv", "--devices", "2,5", *quick).out

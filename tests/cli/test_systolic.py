@@ -24,7 +24,7 @@ REFUSED = [
     ("systolic 8 8 8 --format int64", "int64", ""),
     ("systolic 8 8 8 --format bfloat61", "`bfloat61`", "bfloat16"),
     ("systolic 8 8 8 --format float4_e2m1fn", "float4_e2m1fn", ""),
-    ("systolic 8 8 8 --dram-bandwidth 34", "--dram-bandwidth: `34`", "34GB/s"),
+    ("systolic 8 8 8 --dram-bandwidth 34GHz", "--dram-bandwidth: `34GHz`", "34GB/s"),
     ("systolic 8 8 8 --dram-bandwidth 34GB/s", "without a clock", "clock"),
     ("systolic 8 8 8 --dram-bandwidth 0GB/s --clock 1GHz", "`0GB/s`", "34GB/s"),
     ("systolic 8 8 8 --clock fast", "--clock: `fast`", "700MHz"),
@@ -248,3 +248,10 @@ def test_a_batch_is_done_one_after_another(run, tmp_path):
     assert three.systolic.cycles == 3 * one.systolic.cycles
     assert three.systolic.useful_macs == 3 * one.systolic.useful_macs
     assert "first batch entry" in (tmp_path / "p.svg").read_text()
+
+
+def test_a_bare_number_is_in_the_unit_that_help_names(run):
+    said = ("systolic", 64, 64, 64, "--array", "16x16", "--json")
+    units = run(*said, "--clock", "700MHz", "--dram-bandwidth", "50GB/s", "--sram", "1MiB").records[0]
+    bare = run(*said, "--clock", "700e6", "--dram-bandwidth", "50e9", "--sram", 1048576).records[0]
+    assert bare.systolic == units.systolic

@@ -168,3 +168,17 @@ def test_advice_does_not_ask_past_the_largest_side(problem):
 def test_bytes_are_floats_where_there_is_no_l2():
     record = explain(Gemm(8, 19178028845, 1115, "int8", batch=15082), "tpu-v1", advice=False)
     assert Record.from_json(record.to_json()) == record
+
+
+def test_a_tpu_has_no_warps_and_a_stand_in_is_named_with_its_peak():
+    from gemmlab.report import terminal
+
+    record = explain(Gemm(300, 200, 500), "tpu-v5e", advice=False)
+    said = " ".join(terminal(record, width=80, color=False).split())
+    assert record.kernel.warps == 0
+    assert "warps" not in said.partition("What it moves")[0]
+    assert "peak 197 TFLOP/s in bfloat16" in said
+    assert "of bfloat16's arithmetic peak" in said
+    own = " ".join(terminal(explain(Gemm(300, 200, 500, "bfloat16"), "tpu-v5e", advice=False), color=False).split())
+    assert "of the arithmetic peak" in own
+    assert " in bfloat16" not in own

@@ -168,3 +168,14 @@ def test_a_ratio_of_wall_times_of_a_busy_machine_is_qualified_where_it_stands():
     calm = run_table([ran("packed", 0.001), ran("numpy", 0.02, vendor=True, notes=noted, environment=own)])
     assert "no ratio to rely on" not in calm
     assert busy("1", 2) == busy("", 2) == ""
+
+
+def test_loads_before_several_runs_are_told_once():
+    notes = [(busy(load, 2),) for load in ("4.5", "9.5")]
+    records = [
+        ran(name, 0.01, notes=note, environment={"load_before": note[0].split()[6]})
+        for name, note in zip("ab", notes, strict=True)
+    ]
+    said = " ".join(run_table(records, width=80).split())
+    assert said.count("had a load of") == 1
+    assert "2 cores had a load of 4.5 to 9.5 before runs" in said

@@ -55,7 +55,7 @@ def test_a_right_one_is_timed_and_checked_beside_every_faulty_one():
         ("abort", "crashed", "SIGABRT: the last words"),
         ("out_of_bounds", "crashed", "SIGSEGV"),
         ("memory", "out of memory", "MemoryError: no room for panels"),
-        ("raises", "crashed", "RuntimeError: boom"),
+        ("raises", "crashed", "RuntimeError: boom, at faulty.py:62"),
         ("leaves", "crashed", "exit status 3"),
         ("mute", "crashed", "MuteError"),
         ("crooked", "crashed", r"RuntimeError: a file \udcff of another locale"),

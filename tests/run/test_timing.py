@@ -72,7 +72,10 @@ def test_copies_exceed_the_cache_three_times_or_say_why_not(bytes_, contenders, 
 def test_copies_that_memory_does_not_allow_are_told():
     copies, note = copies_for(MIB, 2, Protocol(cache_bytes=32 * MIB, memory_bytes=100 * MIB))
     assert copies == 30
-    assert note == "30 copies of the operands, 30 MiB, are no three times the last-level cache of 32 MiB"
+    assert note == (
+        "operands may be found in the last-level cache, 32 MiB: 30 copies of the operands, 30 MiB in all, do not fill "
+        "it three times"
+    )
     assert copies_for(MIB, 1, Protocol())[1].startswith("the last-level cache is unknown")
 
 

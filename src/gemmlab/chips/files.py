@@ -13,6 +13,7 @@ from gemmlab.chips.chip import Chip, decode_figure
 from gemmlab.record import GemmlabError, unknown_name
 
 LARGEST_FILE = 1 << 20  # characters: no chip takes a hundredth of it to describe
+HERE = "here"  #: the name of this machine's own chip
 DATA = os.path.join(os.path.dirname(__file__), "data")
 
 
@@ -24,9 +25,15 @@ def names() -> tuple[str, ...]:
 def load(name_or_path: str | os.PathLike[str]) -> Chip:
     """A built-in chip by name, or a user's own file: whatever ends in .toml or holds a path separator.
 
+    `here` is this machine's: its first GPU, else its processor, which is measured first.
+
     Raises GemmlabError for an unknown name, and for a broken file with its line and field.
     """
     text = os.fspath(name_or_path)
+    if text.strip().lower() == HERE:
+        from gemmlab.chips.local import here
+
+        return here()[0]
     if text.lower().endswith(".toml") or "/" in text or os.sep in text:
         return from_file(text)
     return get(text)

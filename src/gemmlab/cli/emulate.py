@@ -23,6 +23,7 @@ SOURCE = (
     "FILE.py:KERNEL, a function under numba's @cuda.jit; the file is imported. Or a rung of the ladder, naive, tiled, "
     "..., or one of its broken twins, such as tiled_without_first_barrier.",
 )
+BLOCK = (16, 16)  #: of one's own kernel at a --shape, as `gemmlab run` launches it
 FILLS = ("zero", "nan")
 FILES = ("html", "witness", "trace")
 LARGEST_SEED = 2**32 - 2  #: of numpy's generator, whose next seed fills arguments beside the operands
@@ -109,9 +110,13 @@ def asked_of(kernel: str, given: dict[str, Any]) -> Asked:
     from gemmlab import experiment
 
     options = {name: given[flag] for flag, name in OPTIONS.items() if flag in given}
+    named = experiment.named_kernel(kernel)
+    block = given.get("block")
+    if block is None and "shape" in given and named.rung is None:
+        block = BLOCK
     return experiment.Asked(
-        kernel=experiment.named_kernel(kernel),
-        block=given.get("block"),
+        kernel=named,
+        block=block,
         grid=given.get("grid"),
         given=tuple(experiment.Given.read(word) for word in given.get("arg", ())),
         outputs=outputs_of(given["outputs"]) if "outputs" in given else (),

@@ -10,7 +10,12 @@ from gemmlab.problem.columns import number, real
 LAUNCH = Section(
     "The launch",
     (
-        Flag("block", "Threads of a block along x, y, z: 16x16, or 256. Threads along x run along n.", "XxYxZ", sides),
+        Flag(
+            "block",
+            "Threads of a block along x, y, z: 16x16, or 256; with --shape default 16x16. Threads along x run along n.",
+            "XxYxZ",
+            sides,
+        ),
         Flag("grid", "Blocks along x, y, z; with --shape, as many as cover n (x) and m (y).", "XxYxZ", sides),
         Flag("dynamic_shared", "Bytes of dynamic shared memory.", "BYTES", number),
         Flag("chip", "The chip whose limits of threads and shared memory hold; default CUDA's own.", "NAME|FILE.toml"),

@@ -89,8 +89,8 @@ def sweep(source: Sequence[str], shapes: Sequence[Shape], formats: Sequence[str]
     suite = choices.pop("suite", "") or encodable(os.path.basename("x".join(source))) or "groups"
     suite += "".join(f" {name}={value}" for name, value in choices.items())
     chosen = contenders_of(given, None)
-    records = run_sweep.run_sweep(shapes, suite, chosen, options_of(given), given, formats)
-    run_sweep.deliver(records, OUTPUT.of(given))
+    records, of = run_sweep.run_sweep(shapes, suite, chosen, options_of(given), given, formats)
+    run_sweep.deliver(records, of, OUTPUT.of(given))
     return status(records, named="kernel" in given)
 
 

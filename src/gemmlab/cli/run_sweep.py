@@ -16,7 +16,7 @@ from gemmlab.record import GemmlabError, Record
 if TYPE_CHECKING:
     from gemmlab.chips import Chip
     from gemmlab.experiment import Options
-    from gemmlab.experiment.keys import Item
+    from gemmlab.experiment.keys import Item, Key
     from gemmlab.problem import Gemm, Shape
     from gemmlab.run.contender import Contender
     from gemmlab.store import Row, Run, Store
@@ -33,8 +33,8 @@ def run_sweep(
     options: Options,
     given: dict[str, Any],
     formats: Sequence[str] = (),
-) -> list[Record]:
-    """Measure what is left of the plan; returns the Records of the whole run, each shape's together.
+) -> tuple[list[Record], list[Shape]]:
+    """Measure what is left of the plan; returns the Records of the whole run, each shape's together, and their shapes.
 
     Raises GemmlabError where no kernel takes any of the shapes, and where the store cannot be written.
     """
@@ -56,7 +56,19 @@ def run_sweep(
         store.finish(run)
         rows = list(store.records(run=run.id))
         print(f"kept as {run.id} in {store.path}", file=sys.stderr)
-    return [row.record for row in in_order(rows, items)]
+    ordered, of = in_order(rows, items), shapes_by_key(shapes, formats, items)
+    return [row.record for row in ordered], [of[row.key] for row in ordered]
+
+
+def shapes_by_key(shapes: Sequence[Shape], formats: Sequence[str], items: Sequence[Item]) -> dict[Key, Shape]:
+    """What each item is of, with the name and count that the list of shapes gives it."""
+    from gemmlab.experiment.sweep import problems_of
+    from gemmlab.problem import Shape
+
+    found: dict[Gemm, Shape] = {}
+    for shape, problem in problems_of(shapes, formats):
+        found.setdefault(problem, Shape(problem, shape.count, shape.name))
+    return {item.key: found[item.problem] for item in items}
 
 
 def left_out(shapes: Sequence[Shape], formats: Sequence[str], items: Sequence[Item]) -> str:
@@ -84,8 +96,8 @@ def measure(items: Sequence[Item], store: Store, run: Run, options: Options, dev
             sweep_on([item for item in items if item.contender.backend != "cpu"], store, run, each, progress)
     except KeyboardInterrupt:
         kept = len(store.keys(run))
-        text = f"stopped: {kept} of {len(items)} are kept as {run.id}; the same command goes on with the rest"
-        print(text, file=sys.stderr)
+        print(f"stopped: {kept} of {len(items)} are kept as {run.id}", file=sys.stderr)
+        print("the same command goes on with the rest", file=sys.stderr)
         raise
 
 
@@ -165,25 +177,25 @@ def in_order(rows: Sequence[Row], items: Sequence[Item]) -> list[Row]:
     return sorted((row for row in rows if row.key in places), key=lambda row: places[row.key])
 
 
-def deliver(records: Sequence[Record], output: dict[str, Any]) -> None:
-    """Print the Records of a sweep."""
+def deliver(records: Sequence[Record], shapes: Sequence[Shape], output: dict[str, Any]) -> None:
+    """Print the Records of a sweep, each of one of the shapes."""
     if "json" in output:
         emit("".join(record.to_json() + "\n" for record in records), for_programs=True)
         return
     if "csv" in output:
-        write_csv(records, output["csv"])
+        write_csv(records, output["csv"], shapes)
         if output["csv"] == STDOUT:
             return
     from gemmlab.report.ran_sweep import swept_table
 
-    emit(swept_table(records, width=output.get("width")) + "\n")
+    emit(swept_table(records, [shape.name for shape in shapes], width=output.get("width")) + "\n")
 
 
-def write_csv(records: Sequence[Record], path: str) -> None:
-    """Write a line for each Record; raises GemmlabError."""
+def write_csv(records: Sequence[Record], path: str, shapes: Sequence[Shape] = ()) -> None:
+    """Write a line for each Record, with what it is called where `shapes` say so; raises GemmlabError."""
     from gemmlab.report import csv_rows, write_file
 
-    text = "".join(line + "\n" for line in csv_rows(records))
+    text = "".join(line + "\n" for line in csv_rows(records, shapes))
     if path == STDOUT:
         emit(text, for_programs=True)
         return

@@ -38,15 +38,20 @@ ARRAY = Section(
         Flag(
             "accumulators", "Partial sums that each column keeps; default the chip's, or as many as needed.", "N", size
         ),
-        Flag("sram", "On-chip memory of all arrays together; default the chip's, or all fits.", "BYTES", capacity),
+        Flag(
+            "sram",
+            "On-chip memory of all arrays together, 24MiB or a number; default the chip's, or all fits.",
+            "BYTES",
+            capacity,
+        ),
         Flag(
             "dram_bandwidth",
-            "Of all arrays together; default the chip's, or DRAM never makes one wait.",
+            "Of all arrays together, 34GB/s or 34e9; default the chip's, or DRAM never makes one wait.",
             "BYTES/S",
             bandwidth,
         ),
         Flag("tiles_ahead", "Tiles whose operands are fetched ahead; default the chip's, else 2.", "N", size),
-        Flag("clock", "Default the chip's; without one the report is in cycles.", "HZ", clock),
+        Flag("clock", "As 700MHz or 700e6; default the chip's. Without one the report is in cycles.", "HZ", clock),
         Flag("resident", "Operands that are in SRAM from the start: a, b, c, joined by commas.", "a,c"),
         Flag("units", "Arrays that share the work; default the chip's, else 1.", "N", size),
         Flag("chip", "A TPU whose figures hold where no flag says otherwise: tpu-v1 to tpu-v6e.", "NAME|FILE.toml"),

@@ -9,8 +9,8 @@ from gemmlab.problem.columns import real
 from gemmlab.record import GemmlabError
 
 BYTES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
-BANDWIDTH = {"b/s": 1.0, "kb/s": 1e3, "mb/s": 1e6, "gb/s": 1e9, "tb/s": 1e12}
-HERTZ = {"hz": 1.0, "khz": 1e3, "mhz": 1e6, "ghz": 1e9}
+BANDWIDTH = {"": 1.0, "b/s": 1.0, "kb/s": 1e3, "mb/s": 1e6, "gb/s": 1e9, "tb/s": 1e12}
+HERTZ = {"": 1.0, "hz": 1.0, "khz": 1e3, "mhz": 1e6, "ghz": 1e9}
 
 
 def array(text: str) -> tuple[int, int]:
@@ -27,13 +27,13 @@ def capacity(text: str) -> int:
 
 
 def bandwidth(text: str) -> float:
-    """Bytes a second from `34GB/s`; raises GemmlabError."""
-    return quantity(text, BANDWIDTH, "a bandwidth with its unit", "for example 34GB/s or 1.2TB/s")
+    """Bytes a second from `34GB/s` or a bare number; raises GemmlabError."""
+    return quantity(text, BANDWIDTH, "a bandwidth", "for example 34GB/s or 34e9, in bytes a second")
 
 
 def clock(text: str) -> float:
-    """Hertz from `700MHz`; raises GemmlabError."""
-    return quantity(text, HERTZ, "a clock with its unit", "for example 700MHz or 1.75GHz")
+    """Hertz from `700MHz` or a bare number; raises GemmlabError."""
+    return quantity(text, HERTZ, "a clock", "for example 700MHz or 700e6, in Hz")
 
 
 def quantity(text: str, units: dict[str, float] | dict[str, int], kind: str, example: str) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from gemmlab.chips import Chip, load
 from gemmlab.chips import section as chip_section
 from gemmlab.count import count
@@ -13,7 +15,8 @@ from gemmlab.model.outlook import Outlook
 from gemmlab.model.predict import predict
 from gemmlab.model.suited import on_chip, suited
 from gemmlab.problem import Gemm
-from gemmlab.record import Count, GemmlabError, Measurement, Prediction, Record
+from gemmlab.record import Count, GemmlabError, Measurement, Prediction, Record, require_type
+from gemmlab.record.sections import KernelSection
 
 SHORTEST_S, LONGEST_S = 1e-12, 1e12  # a cycle takes longer, and a chip does not last as long
 
@@ -33,7 +36,11 @@ def explain(
     a time that the user saw: the advice then says whether shape, kernel or library is to blame. Raises GemmlabError
     for what cannot be used: unknown names, a tile that does not fit, a format that the chip cannot compute in.
     """
+    require_type("problem", problem, Gemm, "gemmlab.Gemm(300, 200, 500)")
     chip = load(chip) if isinstance(chip, str) else chip
+    require_type("chip", chip, Chip, 'a name such as "h100-sxm", a file, or a Chip')
+    if not isinstance(kernel, str | None):
+        require_type("kernel", kernel, Kernel, 'a name such as "tensor", or a Kernel')
     if measured_time_s is not None:
         check_time(measured_time_s)
     chosen = kernel is not None
@@ -52,12 +59,18 @@ def explain(
     return Record(
         problem=problem.section(),
         chip=chip_section(chip),
-        kernel=kernel_section(kernel, problem),
+        kernel=kernel_shown(kernel, problem, chip),
         count=counted,
         prediction=prediction,
         measurement=reported(chip, counted, prediction, measured_time_s) if measured_time_s is not None else None,
         advice=given,
     )
+
+
+def kernel_shown(kernel: Kernel, problem: Gemm, chip: Chip) -> KernelSection:
+    """The kernel as a Record tells it: a TPU has no warps, whatever the catalogue's kernel is made of."""
+    section = kernel_section(kernel, problem)
+    return msgspec.structs.replace(section, warps=0) if chip.kind == "tpu" else section
 
 
 def require(problem: Gemm, chip: Chip, kernel: Kernel | None = None) -> None:

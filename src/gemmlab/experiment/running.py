@@ -207,16 +207,10 @@ def record_of(problem: Gemm, chip: Chip, outcome: Outcome, threads: int, device:
         counted, why = walked(problem, chip, used, outcome, threads)
     else:
         counted, why = explained(problem, used, who)
-    said = [
-        text
-        for text in (
-            why,
-            busy(outcome.environment.get("load_before", ""), cores()) if chip.kind == "cpu" and timing else "",
-        )
-        if text
-    ]
+    load = outcome.environment.get("load_before", "") if chip.kind == "cpu" and timing else ""
+    said = [text for text in (why, busy(load, cores())) if text]
     if chip.name == SOFTWARE:
-        said.append("a software adapter: counts are those of any GPU, times are this CPU's and rank with no chip's")
+        said.append("a software adapter: counts are those of any GPU, times this CPU's, not ranked beside a chip's")
     limit = limits_of(problem, used).least_s(from_dram=True)
     base = Measurement(
         backend=who.backend,

@@ -15,7 +15,7 @@ from gemmlab.experiment.systolic_chips import VALIDATED, array_of
 from gemmlab.experiment.systolic_joules import energy_of
 from gemmlab.experiment.systolic_shares import Engine, shared
 from gemmlab.problem import Gemm
-from gemmlab.record import Advice, GemmlabError, Record, SystolicSection, Verdict, unknown_name
+from gemmlab.record import Advice, GemmlabError, Record, SystolicSection, Verdict, require_type, unknown_name
 from gemmlab.systolic import Array, closed_form, tile_engine
 from gemmlab.systolic.energy import DEFAULT
 
@@ -81,9 +81,11 @@ def simulate_array(problem: Gemm, array: Array | Chip | str | None = None, **ask
     `asked` are the fields of `Simulated`: engine, units, energy, compat, seed, advice. Raises GemmlabError for what the
     array cannot do.
     """
+    require_type("problem", problem, Gemm, "gemmlab.Gemm(300, 200, 500)")
     if array is None or isinstance(array, Array):
         return simulate(Simulated(problem, array or Array(), **asked))
     chip = load(array) if isinstance(array, str) else array
+    require_type("array", chip, Chip, 'an Array, a name such as "tpu-v1", a file, or a Chip')
     found = array_of(chip, problem.a_format, asked.pop("units", None))
     rest: dict[str, Any] = {"units": found.units, "chip": chip, "validated": found.validated, "notes": found.notes}
     return simulate(Simulated(problem, found.array, **rest, **asked))

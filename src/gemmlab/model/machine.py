@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import NamedTuple
 
 from gemmlab.chips import Chip
@@ -127,10 +128,12 @@ def rate_of(chip: Chip, format_name: str, *, ordinary: bool) -> Rate:
 
 def stand_in(chip: Chip, format_name: str) -> str | None:
     """The format that the chip computes in when asked for `format_name`: itself, else the first wider one it has."""
-    for name in (format_name, *WIDER.get(format_name, ())):
-        if name in chip.peaks:
-            return name
-    return None
+    return wider(chip.peaks, format_name)
+
+
+def wider(peaks: Container[str], format_name: str) -> str | None:
+    """That format where there is a peak of it, else the first wider one; None where there is none."""
+    return next((name for name in (format_name, *WIDER.get(format_name, ())) if name in peaks), None)
 
 
 def lanes_flop_per_clock(chip: Chip, format_name: str, matrix: float) -> float:

@@ -15,7 +15,7 @@ from gemmlab.record.emulation import (
     SharedAccess,
     ThreadPlace,
 )
-from gemmlab.record.errors import GemmlabError, unknown_name
+from gemmlab.record.errors import GemmlabError, require_type, unknown_name
 from gemmlab.record.numerics import (
     NumericsAmbiguity,
     NumericsError,
@@ -107,5 +107,6 @@ __all__ = [
     "TraceTerm",
     "Verdict",
     "WorstElement",
+    "require_type",
     "unknown_name",
 ]

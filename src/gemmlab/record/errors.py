@@ -15,6 +15,12 @@ class GemmlabError(ValueError):
         self.hint = hint  #: what to do, empty when nothing can be said
 
 
+def require_type(name: str, given: object, kind: type, hint: str) -> None:
+    """Raise GemmlabError where an argument of that name is of no such type."""
+    if not isinstance(given, kind):
+        raise GemmlabError(f"{name} is {given!r:.80}, of type {type(given).__name__}, and no {kind.__name__}", hint)
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> GemmlabError:
     """The error for a name that is not in a table, with the nearest names as its hint."""
     import difflib

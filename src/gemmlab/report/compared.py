@@ -51,7 +51,8 @@ def common_threads(found: Comparison) -> int:
 def run_text(run: Run) -> str:
     """A run in a line."""
     state = "" if run.finished else ", unfinished"
-    return f"{run.id}, {several(run.records, 'Record')} on {clean(', '.join(run.chips))}{state}"
+    where = f" on {clean(', '.join(run.chips))}" if run.chips else ""
+    return f"{run.id}, {several(run.records, 'Record')}{where}{state}"
 
 
 def tables(found: Comparison, canvas: Canvas) -> Iterator[list[str]]:

@@ -66,7 +66,7 @@ def setting(record: Record, emulation: EmulationSection) -> list[str]:
         for each in emulation.arguments
     )
     chip = [f"within the limits of {clean(record.chip.name)}"] if record.chip else []
-    return [f"{blocks} blocks of {threads} threads{shared}", given, *chip, counted_how(emulation)]
+    return [f"{blocks} block{'s' * (blocks != '1')} of {threads} threads{shared}", given, *chip, counted_how(emulation)]
 
 
 def sides(given: tuple[int, int, int]) -> str:

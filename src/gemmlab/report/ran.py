@@ -1,14 +1,14 @@
 """Kernels that were run on one multiplication: a table with count, prediction, time and verdict side by side."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gemmlab.record import Measurement, Record
 from gemmlab.report import story
 from gemmlab.report.canvas import Canvas, cells, shorten
 from gemmlab.report.words import amount, bound_phrase, clean, percent, plain
-from gemmlab.run.environment import was_busy
+from gemmlab.run.environment import BUSY, was_busy
 from gemmlab.run.timing import Spread, ranks, told_apart
 
 COLUMNS = ("kernel", "loads", "predicted", "measured", "spread", "of limit", "result")
@@ -186,10 +186,22 @@ def bounds(records: Sequence[Record]) -> list[str]:
     return [f"predicted {told}"] if told else []
 
 
+def once_each(measured: Sequence[Measurement]) -> Iterator[str]:
+    """Each note; that of a load before several runs with the lowest and the highest."""
+    loads = sorted({float(m.environment.get("load_before", 0)) for m in measured if was_busy(m)})
+    for m in measured:
+        for note in map(clean, m.notes):
+            start, found, _ = note.partition(BUSY)
+            if found and len(loads) > 1:
+                yield f"{start}{BUSY}{loads[0]:g} to {loads[-1]:g} before runs: times may be too long"
+            else:
+                yield note
+
+
 def notes(records: Sequence[Record]) -> list[str]:
     """What else is to be known of the figures, each thing once."""
     measured = [m for record in records if (m := record.measurement)]
-    said = [clean(note) for m in measured for note in m.notes]
+    said = list(once_each(measured))
     clocks = dict.fromkeys(clock for m in measured if m.time_s and (clock := m.environment.get("timed")))
     if len(clocks) > 1:
         for clock in clocks:

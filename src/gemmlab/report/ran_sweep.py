@@ -30,20 +30,32 @@ OVERALL_LEGEND = (
 
 
 def swept_table(
-    records: Iterable[Record], *, width: int | None = None, color: bool | None = None, unicode: bool | None = None
+    records: Iterable[Record],
+    names: Sequence[str] = (),
+    *,
+    width: int | None = None,
+    color: bool | None = None,
+    unicode: bool | None = None,
 ) -> str:
     """The tables of all multiplications, in the records' order, as text without a line end.
 
+    `names` are what a list calls the multiplication of each Record, where it does.
     Width, colour and characters as `terminal` takes them.
     """
     canvas = Canvas.of(sys.stdout, width, color, unicode)
-    groups = grouped(records)
+    told = list(records)
+    groups = grouped(told)
+    called: dict[object, str] = {}
+    for record, name in zip(told, names, strict=False):
+        called.setdefault(record.problem, name)
     lines: list[str] = []
     shared = False
     for together in groups:
         rows = rows_of(together)
         shared = shared or any("=" in row.place for row in rows)
-        lines += heading(together, canvas)
+        first, *rest = heading(together, canvas)
+        name = clean(called.get(together[0].problem, ""))
+        lines += [first, *canvas.wrap(name, 2, hang=2), *rest] if name else [first, *rest]
         lines += stacked(rows, canvas) if canvas.narrow else side_by_side(rows, canvas)
         lines += [*(line for text in conclusions(together) for line in canvas.wrap(text, hang=2)), ""]
     said = [LEGEND, *([TIES] if shared else []), OVERALL_LEGEND]

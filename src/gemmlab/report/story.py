@@ -171,10 +171,20 @@ def walked(record: Record) -> bool:
     return record.count is not None and bool(record.count.arrays)
 
 
+def stands_in(record: Record) -> str:
+    """The format whose peak is taken, where the chip has no unit for the operands'; else empty."""
+    if record.chip is None or record.problem is None or record.prediction is None:
+        return ""
+    from gemmlab.model.machine import wider
+
+    used = wider(record.chip.peak_flop_per_s, record.problem.a_format)
+    return "" if used in (None, record.problem.a_format) else str(used)
+
+
 def published(record: Record) -> str:
     """The two figures of the data sheet that every verdict rests on."""
-    top, speed = peak(record), bandwidth(record, "dram")
-    said = [f"peak {amount(top, 'FLOP/s')}"] * (top is not None)
+    top, speed, other = peak(record), bandwidth(record, "dram"), stands_in(record)
+    said = [f"peak {amount(top, 'FLOP/s')}{f' in {other}' if other else ''}"] * (top is not None)
     return ", ".join(said + [f"DRAM {amount(speed, 'B/s')}"] * (speed is not None))
 
 
@@ -184,7 +194,8 @@ def verdict(record: Record) -> str:
     if prediction is None:
         return "No prediction in this record"
     share = share_of_peak(record)
-    of_peak = f", {percent(share)} of the arithmetic peak" if share is not None else ""
+    whose = f"{other}'s" if (other := stands_in(record)) else "the"
+    of_peak = f", {percent(share)} of {whose} arithmetic peak" if share is not None else ""
     return f"{bound_phrase(prediction.bound)}: {amount(prediction.time_s, 's')} predicted{of_peak}"
 
 

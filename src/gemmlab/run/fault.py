@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sysconfig
+import traceback
 
 import msgspec
 
@@ -17,6 +20,7 @@ ABOVE_LIMIT = "above the limit"  #: faster than the chip can be: what was timed 
 FAULTS = (CRASHED, NEVER_ENDED, OUT_OF_MEMORY, REFUSED, WRONG, ABOVE_LIMIT)
 
 MEMORY_WORDS = ("out of memory", "out_of_memory", "outofmemory")  # CUDA's, torch's and numba's errors share no class
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LONGEST = 300  # characters of what a library says
 
 
@@ -44,9 +48,22 @@ def fault_of(error: BaseException) -> Fault:
         text = one_line(f"{name}: {error}".removesuffix(": "))
     except Exception:  # an exception of a kernel's own that cannot say what it is
         text = name
+    if place := place_of(error):
+        text = f"{text}, at {place}"
     if isinstance(error, MemoryError) or any(word in text.lower() for word in MEMORY_WORDS):
         return Fault(OUT_OF_MEMORY, text)
     return Fault(CRASHED, text)
+
+
+def place_of(error: BaseException) -> str:
+    """File and line where code of the user's raised it; empty where only code of this package and of others ran."""
+    installed = tuple({os.path.join(path, "") for path in (*sysconfig.get_paths().values(), PACKAGE)})
+    found = ""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        file = frame.f_code.co_filename
+        if os.path.isfile(file) and not os.path.abspath(file).startswith(installed):
+            found = f"{os.path.basename(file)}:{line}"
+    return found
 
 
 def fault_of_exit(status: int, last_words: str = "") -> Fault:

@@ -215,7 +215,11 @@ class Attempt:
             raise FaultError(WRONG, f"D has the shape {shape}, not {wanted}")
         self.verdict = judged(self.problem, given, d, self.contender)
         if not self.verdict.ok:
-            raise FaultError(WRONG, wrong_in_words(self.verdict))
+            tile = self.environment.get("tile", "")
+            said = wrong_in_words(self.verdict)
+            if self.verdict.unwritten_elements and "none is given" in tile:
+                said += f"; a workgroup is to write {tile}: ENTRY;tile=8x8 gives a tile"
+            raise FaultError(WRONG, said)
         if self.ran <= self.copies:
             self.check_again(given, d)
         fastest, least = min(self.samples), limits.least_s(from_dram=not self.notes)

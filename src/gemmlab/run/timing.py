@@ -124,8 +124,9 @@ def copies_for(bytes_: int, contenders: int, protocol: Protocol) -> tuple[int, s
     if not protocol.cache_bytes:
         return copies, "the last-level cache is unknown: operands may be found in it"
     if copies < wanted:
-        held = f"{copies} copies of the operands, {capacity_text(copies * bytes_)}"
-        return copies, f"{held}, are no three times the last-level cache of {capacity_text(protocol.cache_bytes)}"
+        held = f"{copies} cop{'y' if copies == 1 else 'ies'} of the operands, {capacity_text(copies * bytes_)} in all"
+        cache = f"the last-level cache, {capacity_text(protocol.cache_bytes)}"
+        return copies, f"operands may be found in {cache}: {held}, do not fill it three times"
     return copies, ""
 
 

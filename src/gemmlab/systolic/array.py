@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
+from gemmlab.numerics.behaviour import Unit  # at run time: whoever asks for a signature resolves annotations
 from gemmlab.problem.checks import whole
 from gemmlab.record import GemmlabError, unknown_name
 from gemmlab.systolic.dataflow import DATAFLOWS, Dataflow
-
-if TYPE_CHECKING:
-    from gemmlab.numerics import Unit
 
 WEIGHTS = ("double", "single")
 DRAINS = ("side", "bottom", "shadow")

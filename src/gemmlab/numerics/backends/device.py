@@ -70,7 +70,7 @@ def torch_here(gpu: bool = True) -> Any:
     try:
         import torch
     except ImportError as error:
-        raise GemmlabError(f"torch cannot be imported: {error}", "pip install torch") from None
+        raise GemmlabError(f"torch cannot be imported: {error}", 'pip install "gemmlab[torch]"') from None
     if gpu and not torch.cuda.is_available():
         raise GemmlabError("torch sees no GPU", "an emulated unit (--unit) needs none; nor does numerics sass")
     return torch

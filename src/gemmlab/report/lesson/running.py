@@ -53,8 +53,8 @@ def barrier_told(lesson: Lesson) -> str:
         )
     parts.append(
         para(
-            f"{size} is what was searched, a small size, for each order runs the whole launch again. Threads in step, as a debugger "
-            "or a lucky chip has them, give the right result, so that a test passes.",
+            f"{size} is what was searched, a small size, for each order runs the whole launch again. Threads in step, "
+            "as a debugger or a lucky chip has them, give the right result, so that a test passes.",
             "emulated",
         )
     )

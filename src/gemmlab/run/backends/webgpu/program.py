@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import metadata
@@ -23,6 +24,8 @@ FORMATS = ("float32", "float16")
 LAYOUTS = ("nn", "nt", "tn", "tt")
 WIDEST = 32  # of a tile: 1024 invocations, more than which no adapter has
 OWN_TILE = (16, 16)
+WORKGROUP = r"@workgroup_size\(\s*(\d+)u?\s*(?:,\s*(\d+)u?\s*)?[,)][^{{}}]*\bfn\s+{entry}\b"  #: of that entry point
+HALF_WORDS = ("f16", "vec2h", "vec3h", "vec4h", "2x16float")  #: without any of them a text has no half precision
 
 
 class Loads(NamedTuple):
@@ -38,8 +41,9 @@ NONE = Loads(0, 0)
 class WebGpuProgram:
     """A kernel in WGSL with the bindings (problem, A, B, C, loads)."""
 
-    def __init__(self, problem: Gemm, text: Text, device: Device | None = None) -> None:
+    def __init__(self, problem: Gemm, text: Text, device: Device | None = None, *, given_tile: bool = False) -> None:
         require_formats(problem)
+        self.given_tile = given_tile
         self.problem, self.text = problem, text
         self.device = device or Device()
         where = self.device.adapter.name
@@ -65,9 +69,20 @@ class WebGpuProgram:
             "api": adapter.backend,
             "driver": adapter.driver,
             "wgpu": metadata.version("wgpu"),
-            "tile": "x".join(map(str, self.text.tile)),
+            "tile": "x".join(map(str, self.text.tile)) + self.untold,
             "timed": self.device.timed,
         }
+
+    @property
+    def untold(self) -> str:
+        """What is to be known of a tile that nobody gave: the workgroup's own size, where it is another one."""
+        if self.text.rung or self.given_tile:
+            return ""
+        found = re.search(WORKGROUP.format(entry=re.escape(self.text.entry)), self.source)
+        if found is None:
+            return ""
+        x, y = int(found[1]), int(found[2] or 1)
+        return "" if (y, x) == self.text.tile else f", as none is given; its workgroup_size is {x}, {y}"
 
     def place(self, operands: Operands, copies: int) -> None:
         """A, B and D in buffers of their own, each set a copy."""
@@ -160,10 +175,12 @@ def own(problem: Gemm, place: str) -> WebGpuProgram:
         raise GemmlabError(f"no file `{path}`", "FILE.wgsl:ENTRY")
     text = Text(entry, os.path.abspath(path), OWN_TILE, entry=entry, rung=False)
     try:
-        text.source(problem.a_format, problem.d_format)
+        source = text.source(problem.a_format, problem.d_format)
     except (OSError, UnicodeDecodeError) as error:
         raise GemmlabError(f"`{path}` cannot be read as WGSL: {error}", "a file of text in UTF-8") from None
-    return WebGpuProgram(problem, replace(text, tile=tile_of(option)) if option else text)
+    if problem.a_format == "float16" and not any(word in source for word in HALF_WORDS):
+        raise GemmlabError(f"`{os.path.basename(path)}` reads no f16", "--format float32, or `enable f16` in the file")
+    return WebGpuProgram(problem, replace(text, tile=tile_of(option)) if option else text, given_tile=bool(option))
 
 
 def tile_of(option: str) -> tuple[int, int]:
