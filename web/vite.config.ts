@@ -1,7 +1,7 @@
 /// <reference types="vitest/config" />
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { defineConfig, type Plugin } from 'vite';
+import { defineConfig, type Plugin, type UserConfig } from 'vite';
 
 const target = process.env['GEMMLAB_STATIC'] ?? fileURLToPath(new URL('../src/gemmlab/lab/static', import.meta.url));
 
@@ -35,7 +35,30 @@ function oneFile(): Plugin {
   };
 }
 
-export default defineConfig(({ mode }) => ({
+/** What `virtual:page` of the notebook's file is: the page in one file, so that is built before. */
+function pageInside(): Plugin {
+  return {
+    name: 'page-inside',
+    resolveId: (id) => (id === 'virtual:page' ? `\0${id}` : null),
+    load: (id) =>
+      id === '\0virtual:page'
+        ? `export default ${JSON.stringify(readFileSync(`${target}/gemmlab-lab.html`, 'utf8'))}`
+        : null,
+  };
+}
+
+const notebook: UserConfig = {
+  plugins: [pageInside()],
+  build: {
+    target: 'es2022',
+    outDir: target,
+    emptyOutDir: false,
+    lib: { entry: 'src/widget.ts', formats: ['es'], fileName: () => 'gemmlab-widget.js' },
+    reportCompressedSize: false,
+  },
+};
+
+const page = (mode: string): UserConfig => ({
   base: './',
   plugins: mode === 'single' ? [oneFile()] : [],
   build: {
@@ -48,4 +71,6 @@ export default defineConfig(({ mode }) => ({
     reportCompressedSize: false,
   },
   test: { include: ['src/**/*.test.ts'], environment: 'node' },
-}));
+});
+
+export default defineConfig(({ mode }) => (mode === 'widget' ? notebook : page(mode)));

@@ -21,7 +21,7 @@ def built(tmp_path_factory):
     if shutil.which("npm") is None or not (WEB / "node_modules").is_dir():
         missing("the page's tools are not installed: install Node 20.19 or newer, then `make web`")
     folder = tmp_path_factory.mktemp("built")
-    for mode in ("production", "single"):
+    for mode in ("production", "single", "widget"):
         made = subprocess.run(
             ["npx", "--no-install", "vite", "build", "--mode", mode, "--logLevel", "warn"],
             cwd=WEB,

@@ -12,3 +12,5 @@ look.replaceSync(
 );
 document.adoptedStyleSheets = [...document.adoptedStyleSheets, look];
 store.attach(window);
+// a notebook around the page keeps its address
+store.subscribe(() => window.dispatchEvent(new Event('gemmlab-state')));

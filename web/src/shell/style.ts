@@ -126,6 +126,11 @@ export const base = css`
     min-height: 36px;
     max-width: 100%;
   }
+  /* the arrow takes room that long choices need */
+  select {
+    padding-left: 6px;
+    padding-right: 0;
+  }
   button {
     cursor: pointer;
   }
@@ -150,6 +155,7 @@ export const base = css`
     font-weight: 600;
   }
   button:disabled {
+    background: var(--paper);
     color: var(--quiet);
     cursor: default;
     border-style: dashed;
