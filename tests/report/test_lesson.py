@@ -161,3 +161,13 @@ def test_operands_that_are_cut_already_are_said_to_be_with_the_error():
     for text in (told_text(*SHAPES["even"]), page("even")):
         assert "the operands are tfloat32 already" in text
     assert "2 cores had a load of 4" in told_text(*SHAPES["even"])
+
+
+def test_cells_that_touch_have_sharp_edges_and_dotted_lines_lie_beneath_the_ticks():
+    told = lesson(*SHAPES["even"])
+    sharp = wrong_cells(told.broken, WIDE).svg().count('shape-rendering="crispEdges"')
+    assert sharp == sum(1 + len(patches(found)) for _, found in told.broken.maps) > 3
+    drawn = kernels_roofline(loads(told), WIDE)
+    assert min(box.left for box in drawn.boxes) >= 0
+    assert next(box for box in drawn.boxes if box.text == "FLOP/s").left >= 16
+    assert drawn.svg().rindex('stroke-dasharray="2 3"') < drawn.svg().index(">FLOP/s<")

@@ -170,6 +170,11 @@ def test_a_ratio_of_wall_times_of_a_busy_machine_is_qualified_where_it_stands():
     assert busy("1", 2) == busy("", 2) == ""
 
 
+def test_two_places_say_which_kernels_are_theirs():
+    said = " ".join(run_table([ran("a", 0.01), ran("b", 0.02, environment={"chip": "Another"})], width=80).split())
+    assert "on A chip, 2 threads: a on Another, 2 threads: b" in said
+
+
 def test_loads_before_several_runs_are_told_once():
     notes = [(busy(load, 2),) for load in ("4.5", "9.5")]
     records = [

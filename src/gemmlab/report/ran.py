@@ -56,8 +56,12 @@ def heading(records: Sequence[Record], canvas: Canvas) -> list[str]:
     """The multiplication, and what it ran on."""
     lines = canvas.wrap(story.title(records[0]), style="strong", hang=2)
     lines += canvas.wrap(", ".join(x for x in (story.formats(records[0]), story.details(records[0])) if x), 2, hang=2)
-    places = dict.fromkeys(place(m) for record in records if (m := record.measurement))
-    return [*lines, *(line for text in places for line in canvas.wrap(text, 2, hang=2)), ""]
+    places: dict[str, list[str]] = {}
+    for m in (record.measurement for record in records):
+        if m is not None:
+            places.setdefault(place(m), []).append(clean(m.kernel))
+    told = [f"{text}: {', '.join(names)}" if len(places) > 1 else text for text, names in places.items()]
+    return [*lines, *(line for text in told for line in canvas.wrap(text, 2, hang=2)), ""]
 
 
 def place(measurement: Measurement) -> str:

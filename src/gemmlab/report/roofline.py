@@ -137,7 +137,7 @@ def axes(drawing: Drawing, x: LogAxis, y: LogAxis) -> None:
         drawing.line((x.start, at, x.end, at), "grid")
         drawing.text(x.start - 6, at + 4, tick_text(value, "FLOP/s").replace("FLOP/s", ""), 11, "quiet", anchor="end")
     drawing.text(x.end, y.start + 31, "intensity, FLOP/byte", 11, "quiet", anchor="end")
-    drawing.text(x.start - 6, y.end - 9, "FLOP/s", 11, "quiet", anchor="end")
+    drawing.text(max(16.0, x.start - 6 - text_width("FLOP/s", 11)), y.end - 9, "FLOP/s", 11, "quiet")
 
 
 def roof_lines(drawing: Drawing, plot: tuple[LogAxis, LogAxis], levels: list[Roof], top: float, compute: bool) -> None:

@@ -70,12 +70,24 @@ class Drawing:
         x1, y1, x2, y2 = (number(v) for v in ends)
         self.parts.append(f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}"{stroke(color, width, dash)}/>')
 
-    def rect(self, x: float, y: float, w: float, h: float, fill: str, *, edge: str = "", rounded: float = 0) -> None:
-        """A rectangle; without an edge unless a colour is given."""
+    def rect(
+        self,
+        x: float,
+        y: float,
+        w: float,
+        h: float,
+        fill: str,
+        *,
+        edge: str = "",
+        rounded: float = 0,
+        crisp: bool = False,
+    ) -> None:
+        """A rectangle; without an edge unless a colour is given. `crisp` ones that touch show no line between them."""
         corner = f' rx="{number(rounded)}"' if rounded else ""
         outline = stroke(edge, 1, "") if edge else ""
         size = f'width="{number(w)}" height="{number(h)}"'
-        self.parts.append(f'<rect x="{number(x)}" y="{number(y)}" {size}{corner}{filled(fill)}{outline}/>')
+        sharp = ' shape-rendering="crispEdges"' if crisp else ""
+        self.parts.append(f'<rect x="{number(x)}" y="{number(y)}" {size}{corner}{filled(fill)}{outline}{sharp}/>')
 
     def path(self, points: list[tuple[float, float]], color: str, width: float = 1.5, dash: str = "") -> None:
         """A line through points."""

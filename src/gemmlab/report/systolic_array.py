@@ -111,14 +111,16 @@ def cells_of(still: Still, board: Board) -> Iterator[Cell]:
 
 def draw_cells(drawing: Drawing, still: Still, board: Board, cells: list[Cell]) -> None:
     """The frame, PEs that a tile does not fill, then the words; small neighbours of a row are one shape."""
-    drawing.rect(board.x, board.y, board.cols * board.cell, board.rows * board.cell, "grid")
+    drawing.rect(board.x, board.y, board.cols * board.cell, board.rows * board.cell, "grid", crisp=True)
     unused(drawing, still, board)
     gap = 1.5 if board.cell >= 12 else board.cell / 9
     single = board.cell >= 12
     for first, last in runs(cells, single):
         x, y = board.place(first.row, first.col)
         wide = (last - first.col + 1) * board.cell
-        drawing.rect(x, y, wide - (gap if single or first.kind != "works" else 0), board.cell - gap, color(first))
+        drawing.rect(
+            x, y, wide - (gap if single or first.kind != "works" else 0), board.cell - gap, color(first), crisp=True
+        )
     if board.cell >= 12:
         for index in range(board.rows + 1):
             y = board.y + index * board.cell - gap / 2
@@ -164,10 +166,10 @@ def unused(drawing: Drawing, still: Still, board: Board) -> None:
     rows, cols = ceil_div(wave.rows, board.step), ceil_div(wave.cols, board.step)
     if cols < board.cols:
         x, y = board.place(0, cols)
-        drawing.rect(x, y, (board.cols - cols) * board.cell, board.rows * board.cell, "sand")
+        drawing.rect(x, y, (board.cols - cols) * board.cell, board.rows * board.cell, "sand", crisp=True)
     if rows < board.rows:
         x, y = board.place(rows, 0)
-        drawing.rect(x, y, cols * board.cell, (board.rows - rows) * board.cell, "sand")
+        drawing.rect(x, y, cols * board.cell, (board.rows - rows) * board.cell, "sand", crisp=True)
 
 
 def entering(still: Still) -> InFlight | None:

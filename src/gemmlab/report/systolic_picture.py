@@ -105,7 +105,7 @@ def split(section: SystolicSection, width: float) -> Drawing:
     x, full = MARGIN, width - 2 * MARGIN
     for row in rows:
         if row.share > 0:
-            drawing.rect(x, 54, max(full * row.share, 0.8), 24, COLORS[row.name])
+            drawing.rect(x, 54, max(full * row.share, 0.8), 24, COLORS[row.name], crisp=True)
         x += full * row.share
     for index, row in enumerate(rows):
         y = 100.0 + 22 * index

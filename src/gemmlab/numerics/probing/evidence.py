@@ -136,7 +136,11 @@ def fields(unit: Unit) -> dict[str, Any]:
 
 def shown(value: Any) -> str:
     """A field's value, for people."""
-    return hex(value) if isinstance(value, int) and not isinstance(value, bool) and value > 1 << 14 else str(value)
+    return (
+        hex(value)
+        if isinstance(value, int) and not isinstance(value, bool) and value > 1 << 14
+        else str(value) or "none"
+    )
 
 
 #: why a field does not show where no other values than these are possible: field, values, reason; the first that fits

@@ -55,9 +55,9 @@ def words_of(drawing: Drawing, tried: ScheduleSection, found: Cells, corner: tup
 def one(drawing: Drawing, found: Cells, corner: tuple[float, float], cell: float) -> None:
     """One map, with the edges of the blocks."""
     (x, top), (rows, columns) = corner, found.shape
-    drawing.rect(x, top, cell * columns, cell * rows, "mist")
+    drawing.rect(x, top, cell * columns, cell * rows, "mist", crisp=True)
     for row, tall, start, stop in patches(found):
-        drawing.rect(x + start * cell, top + row * cell, (stop - start) * cell, tall * cell, "brick")
+        drawing.rect(x + start * cell, top + row * cell, (stop - start) * cell, tall * cell, "brick", crisp=True)
     for at in range(16, max(rows, columns), 16):
         if at < columns:
             drawing.line((x + at * cell, top, x + at * cell, top + cell * rows), "paper", 1)

@@ -49,6 +49,9 @@ def kernels_roofline(rows: Sequence[Loads], width: float) -> Drawing | None:
     drawing.text(16, 25, fit("Kernels under the roof", 14, width - 32, True), 14, bold=True)
     drawing.paragraph(16, 43, SAID, width - 32, color="quiet")
     y = LogAxis(min(*(min(p.bare, p.predicted) for p in points), top / 30) / 2, top, bottom, roof)
+    for point, row in zip(points, rows_below, strict=True):  # beneath the ticks' numbers
+        at, level = x.at(point.intensity), bottom + 50 + ROW * row
+        drawing.line((at, y.at(max(point.bare, point.predicted)), at, level - 2), "teal", 1, "2 3")
     axes(drawing, x, y)
     start = max(x.low, y.low / speed)
     drawing.path([(x.at(start), y.at(start * speed)), (x.at(knee), roof), (x.end, roof)], "ink", 2)
@@ -68,10 +71,9 @@ def words(point: Point) -> str:
 
 
 def place(drawing: Drawing, point: Point, plot: tuple[LogAxis, LogAxis], ends: tuple[float, float]) -> None:
-    """One kernel: a line up from its label, both marks; `ends` are where its label begins."""
+    """One kernel: both marks above its label, which begins at `ends`."""
     x, y = plot
     at, (left, level) = x.at(point.intensity), ends
-    drawing.line((at, y.at(max(point.bare, point.predicted)), at, level - 2), "teal", 1, "2 3")
     drawing.marker("circle", at, y.at(point.bare), "teal", hollow=True)
     drawing.marker("square", at, y.at(point.predicted), "ochre")
     drawing.text(left + 4, level, point.label, 11, "teal")
