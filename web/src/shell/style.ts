@@ -129,7 +129,7 @@ export const base = css`
   /* the arrow takes room that long choices need */
   select {
     padding-left: 6px;
-    padding-right: 0;
+    padding-right: 2px;
   }
   button {
     cursor: pointer;
@@ -196,7 +196,7 @@ export const base = css`
   .fields {
     display: grid;
     gap: 10px 14px;
-    grid-template-columns: repeat(auto-fit, minmax(min(100%, 136px), 1fr));
+    grid-template-columns: repeat(auto-fit, minmax(min(100%, max(150px, 15%)), 1fr));
     align-items: end;
   }
   .row {
