@@ -2,6 +2,7 @@
 
 import logging
 import math
+import re
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -19,7 +20,7 @@ from gemmlab.run.backends.webgpu.adapters import Adapter, adapter, chosen, descr
 from gemmlab.run.backends.webgpu.chip import SOFTWARE, chip_of
 from gemmlab.run.backends.webgpu.clock import DWARFS, Clock
 from gemmlab.run.backends.webgpu.needs import require_half, require_limits
-from gemmlab.run.backends.webgpu.program import own, parameters, require_formats, rung_of, tile_of
+from gemmlab.run.backends.webgpu.program import WORKGROUP, own, parameters, require_formats, rung_of, tile_of
 from gemmlab.run.fault import OUT_OF_MEMORY, fault_of
 from run.an_adapter import needs_adapter  # noqa: F401 - a fixture
 
@@ -341,3 +342,15 @@ def test_text_that_does_not_compile_is_refused_with_the_compilers_words(made, tm
     text = Text("main", str(file), (1, 1), entry="main", rung=False)
     with pytest.raises(GemmlabError, match="main does not compile"):
         made.device.pipeline(text, text.source("float32", "float32"))
+
+
+def test_a_file_without_half_precision_takes_no_float16(tmp_path):
+    (tmp_path / "mine.wgsl").write_text("@compute @workgroup_size(8, 8)\nfn mm() {}\n")
+    with pytest.raises(GemmlabError, match=r"`mine\.wgsl` reads no f16"):
+        own(Gemm(8, 8, 8, "float16"), f"{tmp_path / 'mine.wgsl'}:mm")
+
+
+def test_a_workgroup_is_that_of_its_entry_point():
+    text = "@compute @workgroup_size(8, 4)\nfn one() {}\n@compute @workgroup_size(64)\nfn other() {}\n"
+    found = [re.search(WORKGROUP.format(entry=name), text) for name in ("one", "other")]
+    assert [each.groups() for each in found] == [("8", "4"), ("64", None)]
