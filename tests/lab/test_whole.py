@@ -147,14 +147,21 @@ def test_an_export_draws_every_section_with_nothing_behind_it(visit, serve, stat
 
 
 @pytest.mark.web
-def test_without_chromium_tests_skip_and_name_it_and_in_ci_they_fail(playwright, static):
-    one = "tests/lab/test_limits.py::test_the_published_case"
+@pytest.mark.parametrize(
+    ("one", "remedy"),
+    [
+        ("tests/lab/test_limits.py::test_the_published_case", "apt install chromium"),
+        ("tests/lab/test_built.py::test_what_lies_in_the_package_is_what_the_sources_build", "install Node 20.19"),
+    ],
+    ids=["Chromium", "Node"],
+)
+def test_without_it_tests_skip_and_name_it_and_in_ci_they_fail(playwright, static, one, remedy):
     words = [sys.executable, "-m", "pytest", "-p", "no:xdist", "-p", "no:cacheprovider", one]
     for promised, status in (("", 0), ("1", 1)):
         env = os.environ | {"PATH": "/nonexistent", "GEMMLAB_PAGE": promised}
         done = subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
         assert done.returncode == status, done.stdout
-        assert "apt install chromium" in done.stdout
+        assert remedy in done.stdout
         assert re.search(r"1 skipped|s .*100%" if not promised else r"1 error", done.stdout), done.stdout
 
 
