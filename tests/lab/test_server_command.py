@@ -262,7 +262,11 @@ def test_the_browser_is_opened_once_at_an_address_that_opens_once(monkeypatch, c
 
     monkeypatch.setattr(serving.webbrowser, "open", browse)
     monkeypatch.setattr(serving, "Server", Ended)
-    assert main(["lab", "--port", "0"]) == 0
+    ended = []  # in a thread of its own: where Playwright is open, this one has a loop already
+    thread = threading.Thread(target=lambda: ended.append(main(["lab", "--port", "0"])))
+    thread.start()
+    thread.join(60)
+    assert ended == [0]
     printed = capsys.readouterr().out.strip()
     assert [address.partition("?")[0] for address in opened] == [printed.partition("?")[0]]
     assert opened[0] != printed
