@@ -66,7 +66,7 @@ class Core(NamedTuple):
     fma_ports: int
     vector_bytes: int  #: of the widest vector
     loop_bytes: int  #: of the vectors that LLVM makes of a plain loop
-    library_bytes: int  #: of those that NumPy's library multiplies with
+    blas_bytes: int  #: of those that NumPy's library multiplies with
     l1_bytes: int
     l2_bytes: int
     l3_bytes: int  #: that this core can fill; 0: there is none
@@ -153,7 +153,7 @@ def core_of(chip: Chip, machine: Machine, l1_bytes: int = 0, threads: int = 1, l
         vector_bytes=width,
         # LLVM holds 512-bit vectors of loops back where they lower the clock: all of Intel's cores before AVX10
         loop_bytes=32 if machine.vendor == "GenuineIntel" and width == 64 else width,
-        library_bytes=min(width, LIBRARY.get(library, width)),
+        blas_bytes=min(width, LIBRARY.get(library, width)),
         l1_bytes=l1_bytes or L1,
         l2_bytes=machine.l2_bytes // max(1, machine.cores) or L2,
         l3_bytes=machine.l3_bytes // threads,

@@ -129,7 +129,7 @@ def ikj(core: Core, s: Sizes, cut: Cut | None, threads: int) -> Phases:
 def blocks(core: Core, s: Sizes, cut: Cut | None, threads: int) -> Phases:
     """Products of tiles by NumPy's library, which packs each tile anew; then each is added to C by itself."""
     down, across, along = (ceil_div(side, BLOCK_SIDE) for side in (s.m, s.n, s.k))
-    port = min(core.port_bytes, core.library_bytes)
+    port = min(core.port_bytes, core.blas_bytes)
     handed = (s.m * s.k * across + s.k * s.n * down) * s.size
     made = s.m * s.n * along * s.size
     tiles = (min(s.m, BLOCK_SIDE) + min(s.n, BLOCK_SIDE)) * s.k * s.size

@@ -79,7 +79,7 @@ def test_no_adapter_says_what_to_install():
 def test_a_missing_package_names_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "wgpu", None)
     with pytest.raises(GemmlabError, match="wgpu is not installed") as raised:
-        adapters.library()
+        adapters.wgpu_module()
     assert 'pip install "gemmlab[webgpu]"' in str(raised.value)
     monkeypatch.setattr(adapters.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(GemmlabError, match="wgpu is not installed"):

@@ -64,7 +64,7 @@ def in_order(found: Sequence[Any]) -> list[Any]:
     return [found[place] for _, place in sorted(modern, key=rank)]
 
 
-def library() -> Any:
+def wgpu_module() -> Any:
     """The wgpu module; raises GemmlabError where it is not installed."""
     try:
         import wgpu
@@ -75,7 +75,7 @@ def library() -> Any:
 
 def opened(number: int) -> Any:
     """The adapter of that number as wgpu has it, in this process; raises GemmlabError where there is none."""
-    found = in_order(library().gpu.enumerate_adapters_sync())
+    found = in_order(wgpu_module().gpu.enumerate_adapters_sync())
     return chosen(found, number)
 
 
@@ -116,5 +116,5 @@ def adapter(number: int) -> Adapter:
 
 
 if __name__ == "__main__":
-    adapters_here = [described(each.info) for each in in_order(library().gpu.enumerate_adapters_sync())]
+    adapters_here = [described(each.info) for each in in_order(wgpu_module().gpu.enumerate_adapters_sync())]
     sys.stdout.buffer.write(msgspec.json.encode(adapters_here))

@@ -13,7 +13,7 @@ import numpy as np
 
 from gemmlab.kernels.ladder.webgpu import Text
 from gemmlab.record import GemmlabError
-from gemmlab.run.backends.webgpu.adapters import described, library, opened
+from gemmlab.run.backends.webgpu.adapters import described, opened, wgpu_module
 from gemmlab.run.backends.webgpu.clock import Clock
 
 BINDINGS = ("uniform", "read-only-storage", "read-only-storage", "storage", "storage")  # problem, A, B, C, loads
@@ -62,7 +62,7 @@ class Device:
     """The adapter of a number, with all that it can do; raises GemmlabError where there is none."""
 
     def __init__(self, number: int | None = None) -> None:
-        self.wgpu = library()
+        self.wgpu = wgpu_module()
         self.lost = Lost()
         adapter = opened(int(os.environ.get("GEMMLAB_DEVICE", "0")) if number is None else number)
         self.adapter = described(adapter.info)
