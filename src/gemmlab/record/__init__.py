@@ -56,6 +56,7 @@ from gemmlab.record.systolic import (
     SystolicWrites,
 )
 from gemmlab.record.systolic_energy import SystolicEnergy, SystolicEnergyTerm
+from gemmlab.record.workload import CallSection, ChangeSection
 
 __all__ = [
     "Access",
@@ -64,6 +65,8 @@ __all__ = [
     "ArrayCount",
     "ArrayCounts",
     "BlocksSection",
+    "CallSection",
+    "ChangeSection",
     "ChipSection",
     "Count",
     "EmulationSection",

@@ -6,6 +6,7 @@ from gemmlab.record.emulation import EmulationSection
 from gemmlab.record.numerics import NumericsSection
 from gemmlab.record.section import Section
 from gemmlab.record.systolic import SystolicSection
+from gemmlab.record.workload import CallSection
 
 
 class ProblemSection(Section, frozen=True, kw_only=True):
@@ -230,6 +231,7 @@ class Record(Section, frozen=True, kw_only=True):
     verdict: Verdict | None = None  #: checked
     systolic: SystolicSection | None = None  #: counted or emulated: a systolic array
     numerics: NumericsSection | None = None  #: emulated or measured: a matrix unit
+    call: CallSection | None = None  #: its part in a whole program
 
     def to_json(self) -> str:
         """The Record as one line of JSON with every key."""

@@ -1,0 +1,40 @@
+"""The answer to a workload: each multiplication with its time, its limit and what to change, and Amdahl's line."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gemmlab.record import Record
+from gemmlab.workload import Call, Other, Workload
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One multiplication of the answer."""
+
+    call: Call
+    record: Record  #: problem, chip, kernel, count, prediction of one of them; `call` of all of them
+
+
+class Rest(msgspec.Struct, frozen=True):
+    """What is not multiplication."""
+
+    other: Other
+    time_s: float
+    known: str  #: measured, or predicted from its bytes and its launches
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What `gemmlab explain SOURCE` says of a workload; seconds are of all its steps."""
+
+    workload: Workload
+    chip: str  #: predicted for
+    rows: tuple[Row, ...]  #: the most time to gain first
+    rest: tuple[Rest, ...]  #: the longest first
+    time_s: float  #: the whole: measured span, or all multiplications and the rest together
+    known: str  #: measured or predicted: how time_s is known
+    multiplying_s: float  #: of time_s, the multiplications
+    rest_s: float  #: of time_s, everything else that ran
+    idle_s: float  #: of a measured span, when no kernel ran
+    unread_s: float  #: measured: of multiplications whose sizes the source does not say
+    perfect_gain: float  #: share of time_s that would be saved if every multiplication were at its limit
+    advised_gain: float  #: share of time_s that would be saved by each row's best change
