@@ -41,6 +41,7 @@ class Other(msgspec.Struct, frozen=True):
     time_s: float | None = None  #: measured: of its kernels, all together
     bytes: int | None = None  #: its inputs read and its outputs written once, all together; None where nobody tells
     kernels: tuple[str, ...] = ()
+    flop: int | None = None  #: counted by `elementwise.flop_of`, all together; None where nobody tells
 
 
 class Unread(msgspec.Struct, frozen=True):
