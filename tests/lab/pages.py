@@ -14,3 +14,5 @@ def settle(page):
 def wait_for(page, section):
     """Wait until that section is what the page shows."""
     page.locator(f"lab-{section} h1").wait_for()
+    if section == "bench":  # whose lower half comes after the first sight
+        page.locator("lab-limits [aria-labelledby=roofs]").wait_for()

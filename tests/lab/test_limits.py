@@ -1,10 +1,10 @@
-"""What bounds the bench's multiplication: the published case in words, an address restored, an answer in a moment."""
+"""What bounds the multiplication, on the bench: the published case in words, an address restored, a quick answer."""
 
 import pytest
 
-from .pages import settle, wait_for
+from .pages import settle
 
-CASE = "#/limits?m=8192&n=8192&k=8192&format=float16&kernel=tensor&chip=a100-pcie-80gb"
+CASE = "#/bench?m=8192&n=8192&k=8192&format=float16&kernel=tensor&chip=a100-pcie-80gb"
 MOMENT_MS = 100
 
 
@@ -30,7 +30,7 @@ def test_a_wave_and_an_order_come_back_from_the_address(visit):
     assert "wave=1" in page.url
     said = page.locator("lab-raster p, lab-raster table").all_inner_texts()
     page.reload()
-    wait_for(page, "limits")
+    page.locator("lab-raster table").wait_for()
     settle(page)
     assert page.locator("lab-raster p, lab-raster table").all_inner_texts() == said
     assert any("groups of 8 rows, as set" in text for text in said)
@@ -38,12 +38,13 @@ def test_a_wave_and_an_order_come_back_from_the_address(visit):
 
 @pytest.mark.web
 def test_the_largest_problem_is_answered_in_a_moment(visit):
-    page = visit("#/limits?m=131072&n=131072&k=131072&t=1")
+    page = visit("#/bench?m=131072&n=131072&k=131072&t=1")
+    page.locator("lab-raster canvas").wait_for()
     took = page.evaluate("""async () => {
         const took = [];
         for (const k of [131071, 131070, 131069, 131067, 131063]) {
             const start = performance.now();
-            location.hash = `#/limits?m=131072&n=131071&k=${k}&t=1&wave=4000000&raster=m`;
+            location.hash = `#/bench?m=131072&n=131071&k=${k}&t=1&wave=4000000&raster=m`;
             await new Promise(done => addEventListener('hashchange', done, { once: true }));
             await new Promise(requestAnimationFrame);
             took.push(performance.now() - start);
@@ -55,7 +56,7 @@ def test_the_largest_problem_is_answered_in_a_moment(visit):
 
 @pytest.mark.web
 def test_a_tile_that_cannot_be_says_why(visit):
-    page = visit("#/limits?kernel=tensor&format=float16&bm=100")
+    page = visit("#/bench?kernel=tensor&format=float16&bm=100")
     assert "multiples of the instruction" in page.get_by_role("alert").inner_text()
     page.locator("[data-field=bm]").fill("128")
     page.locator("[data-field=bm]").press("Tab")
@@ -64,11 +65,25 @@ def test_a_tile_that_cannot_be_says_why(visit):
 
 @pytest.mark.web
 def test_a_chip_of_ones_own_is_told_of_as_far_as_it_is_known(visit):
-    page = visit("#/limits?chip=own")
+    page = visit("#/bench?chip=own")
     assert "enter one under Chips" in page.get_by_role("alert").inner_text()
-    page.evaluate("() => { location.hash = '#/limits?chip=own&mine=2e13__5e11______'; }")
+    page.evaluate("() => { location.hash = '#/bench?chip=own&mine=2e13__5e11______'; }")
     page.locator("lab-rooflines svg[role=img]").wait_for()
     assert "How many SMs" in page.locator("lab-waves p").inner_text()
-    page.evaluate("() => { location.hash = '#/limits?chip=own&mine=2e13__5e11_____64_'; }")
+    page.evaluate("() => { location.hash = '#/bench?chip=own&mine=2e13__5e11_____64_'; }")
     page.locator("lab-waves svg").wait_for()
     assert "64 at a time" in page.locator("lab-waves p").first.inner_text()
+
+
+@pytest.mark.web
+def test_an_address_brings_a_part_before_the_reader(visit):
+    page = visit(f"{CASE}&at=waves")
+    page.locator("lab-waves svg").wait_for()
+    page.wait_for_function("scrollY > 300")
+    place = page.locator("section[aria-labelledby=waves]").bounding_box()
+    assert place["y"] < 450
+    page.evaluate("location.hash = '#/film?chapter=cache'")
+    page.get_by_role("link", name="Open the bench").click()
+    page.locator("section[aria-labelledby=order] canvas").wait_for()
+    page.wait_for_function("scrollY > 300")
+    assert "group=8" in page.url

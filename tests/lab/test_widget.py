@@ -57,15 +57,15 @@ def test_every_section_is_drawn_in_a_notebook(notebook):
 
 @pytest.mark.web
 def test_addresses_go_both_ways_and_two_widgets_are_apart(notebook):
-    page = notebook(widget.address("limits", m=96, lang="en"), widget.address("limits", m=80, lang="en"))
+    page = notebook(widget.address("bench", m=96, lang="en"), widget.address("bench", m=80, lang="en"))
     one, two = (page.frame_locator("iframe").nth(at) for at in (0, 1))
     for frame, m in ((one, "96"), (two, "80")):
-        frame.locator("[data-field=m]").wait_for()
-        assert frame.locator("[data-field=m]").input_value() == m
-    one.locator("[data-field=m]").fill("112")
-    one.locator("[data-field=m]").press("Tab")
+        frame.locator("[data-name=m]").wait_for()
+        assert frame.locator("[data-name=m]").input_value() == m
+    one.locator("[data-name=m]").fill("112")
+    one.locator("[data-name=m]").press("Tab")
     page.wait_for_function("models[0].sent.at(-1)?.includes('m=112')")
-    assert two.locator("[data-field=m]").input_value() == "80"
+    assert two.locator("[data-name=m]").input_value() == "80"
     assert page.evaluate("models[1].sent.filter((hash) => !hash.includes('m=80'))") == []
     page.evaluate("hash => models[1].change('hash', hash)", widget.address("chips", chip="tpu-v1"))
     two.locator("lab-chips h1").wait_for()
@@ -89,7 +89,7 @@ def test_an_address_of_values():
 
 def test_the_widget_holds_the_page_and_a_still(static):
     pytest.importorskip("anywidget", reason="anywidget is not installed: pip install 'gemmlab[lab]'")
-    found = widget.lab("limits", height=300, m=8192, n=8192, k=8192, format="float16", chip="a100-pcie-80gb")
+    found = widget.lab("bench", height=300, m=8192, n=8192, k=8192, format="float16", chip="a100-pcie-80gb")
     assert found.height == 300
     bundle = found._repr_mimebundle_()
     shown = bundle[0] if isinstance(bundle, tuple) else bundle
@@ -99,10 +99,10 @@ def test_the_widget_holds_the_page_and_a_still(static):
 
 
 def test_a_still_is_a_picture_or_says_why_not():
-    still = widget.Still(widget.address("limits", m=300, n=200, k=500))._repr_html_()
+    still = widget.Still(widget.address("bench", m=300, n=200, k=500))._repr_html_()
     ElementTree.fromstring(still[still.index("<svg") : still.index("</svg>") + 6])
     for state in ({"m": 0}, {"m": "x"}, {"chip": "<b>"}, {"kernel": "none"}, {"format": "float3"}, {"chip": "own"}):
-        said = widget.Still(widget.address("limits", **state))._repr_html_()
+        said = widget.Still(widget.address("bench", **state))._repr_html_()
         assert "<svg" not in said
         assert "<b>" not in said
 

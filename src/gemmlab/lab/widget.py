@@ -1,8 +1,8 @@
 """The lab in a notebook: the page in a cell, at an address that both sides can change; a still picture elsewhere.
 
 >>> from gemmlab.lab.widget import address
->>> address("limits", m=8192, n=8192, k=8192, chip="a100-pcie-80gb")
-'#/limits?m=8192&n=8192&k=8192&chip=a100-pcie-80gb'
+>>> address("bench", m=8192, n=8192, k=8192, chip="a100-pcie-80gb")
+'#/bench?m=8192&n=8192&k=8192&chip=a100-pcie-80gb'
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gemmlab.lab.place import NOT_BUILT, STATIC
 from gemmlab.record import GemmlabError, unknown_name
 
 #: sections of the page, in the order of its navigation
-SECTIONS = ("film", "bench", "schedules", "limits", "systolic", "precision", "chips")
+SECTIONS = ("film", "bench", "schedules", "systolic", "precision", "chips")
 SCRIPT = STATIC / "gemmlab-widget.js"
 
 

@@ -27,3 +27,8 @@ export abstract class Drawn extends LabElement {
     this.theme.removeEventListener('change', this.repaint);
   }
 }
+
+const PAIRED = 2 * 420 + 18;
+
+/** How wide a picture is that stands in a `.pair`, whose halves stand beside each other where there is room. */
+export const halved = (width: number): number => (width >= PAIRED ? (width - 18) / 2 : width);

@@ -1,4 +1,4 @@
-/** Fields of the multiplication on the bench: sizes, format, kernel, tile, launch order, chip. They are shared state. */
+/** Fields of shared state that a section shows as they are: kernel, tile, launch order. */
 
 import { html, nothing, type TemplateResult } from 'lit';
 import names from '../data/names.json';
@@ -48,19 +48,10 @@ export function problemFields(section: Section<any, any>, shown: readonly Name[]
 }
 
 const CHOICES: Partial<Record<Name, readonly string[]>> = {
-  format: names.formats,
   kernel: names.kernels,
   raster: ['n', 'm'],
-  chip: [...names.chips, 'own'],
 };
 
 function spoken(name: Name, value: string): string {
-  if (name === 'raster') return t(`field.raster.${value}`);
-  if (name === 'kernel') return t(`kernel.${value}`);
-  return name === 'chip' && value === 'own' ? t('field.chip.own') : value;
-}
-
-/** The tile's fields that a kernel has. */
-export function tileFields(kernel: string): readonly Name[] {
-  return kernel === 'naive' || kernel === 'tiled' ? ['t'] : ['bm', 'bn', 'bk'];
+  return name === 'raster' ? t(`field.raster.${value}`) : t(`kernel.${value}`);
 }

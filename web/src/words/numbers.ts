@@ -46,6 +46,13 @@ export function si(value: number, unit: string, significant = 3, of: Language = 
   return `${digits(value / scale, significant, of)} ${prefix}${unit}`;
 }
 
+/** Two values as a range, the unit said once where it is the same: 204 to 208 ms. */
+export function between(low: number, high: number, unit: string, to: string, of: Language = language()): string {
+  const [first, last] = [si(low, unit, 3, of), si(high, unit, 3, of)];
+  const [number, scaled] = first.split(' ');
+  return `${last.endsWith(` ${scaled}`) ? number : first} ${to} ${last}`;
+}
+
 /** Bytes of a memory in binary units, as data sheets mean them: 164 KiB. */
 export function capacity(value: number, of: Language = language()): string {
   const [scale, prefix] = BINARY.find(([s]) => Math.abs(value) >= s) ?? [1, ''];

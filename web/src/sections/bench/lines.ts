@@ -26,7 +26,8 @@ export interface Line {
 
 /** Share by which a clock may be off before a time under the limit is refused. */
 const TOLERANCE = 0.05;
-const WITHOUT = { none: null, first: [0], second: [1], both: [0, 1] } as const;
+/** Barriers that a cut leaves out. */
+export const WITHOUT = { none: null, first: [0], second: [1], both: [0, 1] } as const;
 
 /** The multiplication and the chip, as files name them. */
 export function fromSet({ m, n, k, format, seed, chip }: Set) {

@@ -3,7 +3,7 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { job, type Caps, type Watch } from '../../server/client';
 import { tag } from '../../shell/element';
-import { percent, si } from '../../words/numbers';
+import { between, percent, si } from '../../words/numbers';
 import { t } from '../../words/words';
 import type { Set } from './lines';
 
@@ -80,9 +80,7 @@ function row({ measurement, verdict }: Told): TemplateResult {
       ${
         time_s_low === null || time_s_high === null
           ? nothing
-          : html`<span class="note"
-              >${t('bench.quartiles', { low: si(time_s_low, 's'), high: si(time_s_high, 's') })}</span
-            >`
+          : html`<span class="note">${between(time_s_low, time_s_high, 's', t('bench.quartiles'))}</span>`
       }
     </td>
     <td class="n">${flop_per_s === null ? '-' : si(flop_per_s, 'FLOP/s')}</td>

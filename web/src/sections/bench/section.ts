@@ -4,10 +4,13 @@ import { section } from '../../state/sections';
 /** Barriers that the broken twin leaves out. */
 export const CUTS = ['none', 'first', 'second', 'both'] as const;
 
+/** Parts of the page further down. */
+export const PARTS = ['top', 'roofs', 'waves', 'order'] as const;
+
 export default section({
   name: 'bench',
   order: 20,
-  uses: ['m', 'n', 'k', 'format', 't', 'chip', 'mine'],
+  uses: ['m', 'n', 'k', 'format', 'kernel', 't', 'bm', 'bn', 'bk', 'raster', 'group', 'chip', 'mine'],
   params: {
     naive: flag(true),
     tiled: flag(true),
@@ -18,6 +21,10 @@ export default section({
     /** The reader's device is the chip that is predicted for. */
     same: flag(false),
     seed: int(0, 2 ** 31 - 1, 1),
+    /** The wave that is drawn. */
+    wave: int(0, 9_999_999, 0),
+    /** The part that an address brings before the reader. */
+    at: choice(PARTS, 'top'),
   },
   load: () => import('./view'),
 });

@@ -16,9 +16,27 @@ export const look = css`
   .results {
     min-width: 0;
   }
+  nav ul {
+    display: flex;
+    flex-wrap: wrap;
+    gap: 4px 24px;
+    list-style: none;
+    margin: 18px 0 0;
+    padding: 0;
+  }
   .form {
     display: grid;
-    gap: 12px;
+    gap: 10px;
+    padding: 14px 16px;
+  }
+  @media (min-width: 821px) {
+    /* what is set stays in sight beside a page that is longer than the window */
+    .form {
+      position: sticky;
+      top: 10px;
+      max-height: calc(100vh - 20px);
+      overflow-y: auto;
+    }
   }
   .form h2 {
     margin: 0;
@@ -30,12 +48,12 @@ export const look = css`
     padding: 5px 6px;
   }
   .small-buttons {
-    gap: 6px;
+    gap: 5px;
     margin-top: -4px;
   }
   .small-buttons button {
-    min-height: 30px;
-    padding: 2px 9px;
+    min-height: 28px;
+    padding: 1px 7px;
     font-size: 0.9rem;
   }
   fieldset {
@@ -89,7 +107,7 @@ export const look = css`
     white-space: normal;
   }
   td.n .note {
-    max-width: 8.5em;
+    max-width: 9.5em;
     margin-left: auto;
   }
   td .note.right {
@@ -125,6 +143,42 @@ export const look = css`
     color: var(--quiet);
     font-size: 0.88rem;
     margin-bottom: 6px;
+  }
+  th .note {
+    display: block;
+    font-weight: 400;
+    white-space: nowrap;
+  }
+  @media (max-width: 600px) {
+    .kernels,
+    .kernels :is(tbody, tr, th, td) {
+      display: block;
+    }
+    .kernels thead {
+      display: none;
+    }
+    .kernels tr + tr {
+      border-top: 2px solid var(--grid);
+      padding-top: 8px;
+    }
+    .kernels tbody :is(td, th) {
+      padding: 3px 0;
+      border: 0;
+      overflow: hidden;
+    }
+    .kernels td::before {
+      content: attr(data-head);
+      float: left;
+      color: var(--quiet);
+      font-size: 0.85rem;
+    }
+    .kernels td[data-figure='verdict'] {
+      text-align: right;
+    }
+    .kernels td .note {
+      clear: both;
+      max-width: none;
+    }
   }
   @media (max-width: 820px) {
     .bench {

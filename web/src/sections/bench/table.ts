@@ -4,12 +4,13 @@ import { html, nothing, type TemplateResult } from 'lit';
 import type { Loads } from '../../count/walk';
 import type { Verdict } from '../../gpu/checker';
 import { tag } from '../../shell/element';
-import { count, digits, percent, si } from '../../words/numbers';
+import { between, count, digits, percent, si } from '../../words/numbers';
 import { has, t } from '../../words/words';
 import type { Line } from './lines';
 import type { Predicted } from './model';
 import { nameOf } from './names';
 
+/** Columns and how their figures are known. */
 const HEADS = [
   ['verdict', 'checked'],
   ['reads', 'counted'],
@@ -20,11 +21,19 @@ const HEADS = [
   ['time', 'measured'],
 ] as const;
 
+type Head = (typeof HEADS)[number][0];
+
+/** A column's head, said again beside each figure where a screen is too narrow for columns. */
+function head(name: Head): string {
+  const known = HEADS.find(([each]) => each === name)![1];
+  return `${t(`bench.head.${name}`)} (${t(`tag.${known}`)})`;
+}
+
 export type PredictedOf = (line: Line) => Predicted | null;
 
 export function resultTable(lines: readonly Line[], chip: string, predicted: PredictedOf): TemplateResult {
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${t('bench.table')}>
-    <table>
+    <table class="kernels">
       <caption class="unseen">
         ${t('bench.table')}
       </caption>
@@ -34,7 +43,7 @@ export function resultTable(lines: readonly Line[], chip: string, predicted: Pre
           ${HEADS.map(
             ([name, known]) =>
               html`<th scope="col" class=${name === 'verdict' ? '' : 'n'}>
-                ${t(`bench.head.${name}`, { chip })}<br />${tag(known)}
+                ${t(`bench.head.${name}`)}${name === 'least' ? html`<span class="note">${chip}</span>` : html`<br />`}${tag(known)}
               </th>`,
           )}
         </tr>
@@ -51,14 +60,14 @@ function row(line: Line, predicted: Predicted | null): TemplateResult {
   const whole = variant.without.length === 0;
   return html`<tr data-kernel=${variant.kernel} data-tile=${variant.tile} data-without=${variant.without.join(' ')}>
     <th scope="row" class=${whole ? 'whole' : ''}>${nameOf(variant)}</th>
-    <td data-figure="verdict">
+    <td data-figure="verdict" data-head=${head('verdict')}>
       ${found?.fault ? html`<span class="wrong">${t('bench.fault')}</span>` : verdict(found?.verdict ?? null)}
     </td>
-    <td class="n" data-figure="reads">${whole ? count(counts.elements) : '-'}</td>
+    <td class="n" data-figure="reads" data-head=${head('reads')}>${whole ? count(counts.elements) : '-'}</td>
     ${loads(whole ? (found?.walked ?? null) : null, counts.elements, 'walked')}
     ${loads(whole ? (found?.counted ?? null) : null, counts.elements, 'adapter')}
-    <td class="n">${whole ? digits(counts.intensity, 3) : '-'}</td>
-    <td class="n">
+    <td class="n" data-head=${head('intensity')}>${whole ? digits(counts.intensity, 3) : '-'}</td>
+    <td class="n" data-head=${head('least')}>
       ${
         limit.least === null || !whole
           ? '-'
@@ -81,10 +90,10 @@ function boundText(bound: string): string {
   return has(`bench.bound.${bound}`) ? t(`bench.bound.${bound}`) : bound;
 }
 
-function loads(found: Loads | null, formula: number, name: string): TemplateResult {
-  if (found === null) return html`<td class="n" data-figure=${name}>-</td>`;
+function loads(found: Loads | null, formula: number, name: 'walked' | 'adapter'): TemplateResult {
+  if (found === null) return html`<td class="n" data-figure=${name} data-head=${head(name)}>-</td>`;
   const total = found.a + found.b;
-  return html`<td class="n" data-figure=${name}>
+  return html`<td class="n" data-figure=${name} data-head=${head(name)}>
     ${count(total)}
     <span class="note ${total === formula ? 'right' : 'wrong'}"
       >${total === formula ? t('bench.equal') : t('bench.unequal')}</span
@@ -93,12 +102,15 @@ function loads(found: Loads | null, formula: number, name: string): TemplateResu
 }
 
 function timed({ found, rate, share, refused }: Line): TemplateResult {
-  if (refused) return html`<td class="n" data-figure="time"><span class="wrong">${t('bench.refused')}</span></td>`;
-  if (rate === null) return html`<td class="n" data-figure="time">-</td>`;
+  if (refused)
+    return html`<td class="n" data-figure="time" data-head=${head('time')}>
+      <span class="wrong">${t('bench.refused')}</span>
+    </td>`;
+  if (rate === null) return html`<td class="n" data-figure="time" data-head=${head('time')}>-</td>`;
   const { median, low, high } = found!.timing!.spread;
-  return html`<td class="n" data-figure="time">
+  return html`<td class="n" data-figure="time" data-head=${head('time')}>
     ${si(median, 's')}
-    <span class="note">${t('bench.quartiles', { low: si(low, 's'), high: si(high, 's') })}</span>
+    <span class="note">${between(low, high, 's', t('bench.quartiles'))}</span>
     <span class="note">${si(rate, 'FLOP/s')}</span>
     ${share === null ? nothing : html`<span class="note">${t('bench.share', { share: percent(share) })}</span>`}
   </td>`;

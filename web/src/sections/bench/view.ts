@@ -7,17 +7,17 @@ import { Fault, said } from '../../gpu/fault';
 import { caps, ServerError, type Caps } from '../../server/client';
 import { define, LabElement } from '../../shell/element';
 import { base } from '../../shell/style';
-import { byName } from '../../state/sections';
 import { store } from '../../state/store';
 import { t } from '../../words/words';
 import { bars } from './bars';
 import { csv, json } from './export';
 import { form } from './form';
-import { lines, ofThis, variantsOf, type Set } from './lines';
+import { lines, ofThis, variantsOf, WITHOUT, type Set } from './lines';
 import { runThere, there, thereTable, type Told } from './machine';
 import { Model } from './model';
 import { nameOf } from './names';
 import { device, remarks } from './remarks';
+import type { Limits } from './limits/view';
 import here from './section';
 import { look } from './style';
 import { resultTable } from './table';
@@ -39,6 +39,8 @@ class Bench extends LabElement {
   private readonly model = new Model(() => this.requestUpdate());
   private told: { readonly of: string; readonly records: readonly Told[] } | null = null;
   private saying = '';
+  /** The part that was brought before the reader last. */
+  private at: string = 'top';
 
   override connectedCallback(): void {
     super.connectedCallback();
@@ -52,6 +54,22 @@ class Bench extends LabElement {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.stop();
+  }
+
+  /** Rooflines and launch orders come after the page's first sight. */
+  protected override firstUpdated(): void {
+    void import('./limits/view');
+  }
+
+  protected override updated(): void {
+    const { at } = store.values(here);
+    if (at !== this.at && at !== 'top') void this.show(at);
+    this.at = at;
+  }
+
+  private async show(part: string): Promise<void> {
+    await import('./limits/view');
+    await this.renderRoot.querySelector<Limits>('lab-limits')?.show(part);
   }
 
   protected override render(): TemplateResult {
@@ -84,6 +102,7 @@ class Bench extends LabElement {
               <span class="small quiet">${t('bench.save')}</span>
             </p>
           </section>
+          <lab-limits><p class="quiet">${t('page.loading')}</p></lab-limits>
           ${this.onwards()}
         </div>
       </div>
@@ -101,13 +120,23 @@ class Bench extends LabElement {
   }
 
   private onwards(): TemplateResult {
-    const { m, n, k, t: tile } = store.values(here);
-    return html`<p class="small">
-      ${t('bench.onwards')}
-      ${[...ONWARDS]
-        .filter(([name]) => byName.has(name))
-        .map(([name, key]) => html`<a href=${store.hash(name, { m, n, k, t: tile } as never)}>${t(key)}</a> `)}
-    </p>`;
+    const { m, n, k, t: tile, cut } = store.values(here);
+    const small = (side: number) => Math.min(side, 32);
+    const threads = {
+      ...{ pm: small(m), pn: small(n), pk: small(k) },
+      rung: tile === 8 ? 'tiled_8' : 'tiled',
+      out: WITHOUT[cut] ?? [],
+    };
+    const ways = [
+      ['schedules', threads],
+      ['systolic', { am: Math.min(m, 4096), an: Math.min(n, 4096), ak: Math.min(k, 4096) }],
+      ['chips', {}],
+    ] as const;
+    return html`<nav class="small" aria-label=${t('bench.onwards')}>
+      <ul>
+        ${ways.map(([name, to]) => html`<li><a href=${store.hash(name, to as never)}>${t(`bench.to.${name}`)}</a></li>`)}
+      </ul>
+    </nav>`;
   }
 
   /** See what there is, without starting anything on it. */
@@ -201,13 +230,6 @@ class Bench extends LabElement {
 function problemOf({ m, n, k, format, seed }: Set): string {
   return [m, n, k, format, seed].join(' ');
 }
-
-/** Sections that show the same multiplication from another side. */
-const ONWARDS = new Map([
-  ['limits', 'bench.to.limits'],
-  ['schedules', 'bench.to.schedules'],
-  ['chips', 'bench.to.chips'],
-]);
 
 /** Hand a file to the reader; it goes nowhere else. */
 function save(name: string, type: string, text: string): void {

@@ -20,7 +20,7 @@ export interface Chapter {
   /** Rows of its table of numbers: a fact, and how it is known. */
   readonly rows: readonly (readonly [fact: string, known: Known])[];
   /** Another section that shows the same at length. */
-  readonly also?: 'schedules' | 'systolic' | 'precision' | 'limits';
+  readonly also?: 'schedules' | 'systolic' | 'precision';
 }
 
 const rows = (known: Known, ...facts: string[]) => facts.map((fact) => [fact, known] as const);
@@ -46,14 +46,12 @@ const DETAILS: Readonly<Record<ChapterName, Omit<Chapter, 'name'>>> = {
       ...rows('counted', 'knee', 't16', 't32', 'smallest'),
       ...rows('predicted', 'speed0', 'speed16', 'speed32'),
     ],
-    also: 'limits',
   },
   cache: {
     stills: 5,
     ask: 2,
     draw: cache,
     rows: rows('counted', 'alone', 'inRow', 'inBlock', 'rowBig', 'groupBig'),
-    also: 'limits',
   },
   tensor: {
     stills: 5,
@@ -74,7 +72,6 @@ const DETAILS: Readonly<Record<ChapterName, Omit<Chapter, 'name'>>> = {
     ask: 2,
     draw: rest,
     rows: [...rows('counted', 'tiles'), ...rows('datasheet', 'sms'), ...rows('counted', 'rounds', 'used')],
-    also: 'limits',
   },
 };
 

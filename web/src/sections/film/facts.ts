@@ -207,7 +207,7 @@ export const BENCH: Readonly<Record<ChapterName, Readonly<Record<string, number 
   tile: { ...cube, kernel: 'tiled', t: SIDE, format: 'float32' },
   reads: { ...cube, kernel: 'tiled', t: 16, format: 'float32' },
   wait: { m: LATE.side, n: LATE.side, k: LATE.a.length, kernel: 'tiled', t: LATE.side, format: 'float32' },
-  roof: { ...cube, kernel: 'tiled', t: SIDE, format: 'float32', chip: CHIP },
+  roof: { ...cube, kernel: 'tiled', t: SIDE, format: 'float32', chip: CHIP, at: 'roofs' },
   cache: {
     m: BIG.n,
     n: BIG.n,
@@ -220,8 +220,9 @@ export const BENCH: Readonly<Record<ChapterName, Readonly<Record<string, number 
     raster: 'n',
     group: BIG.group,
     chip: CHIP,
+    at: 'order',
   },
-  tensor: { m: 4096, n: 4096, k: 4096, kernel: 'tensor', format: 'float16', chip: CHIP },
+  tensor: { m: 4096, n: 4096, k: 4096, kernel: 'tensor', format: 'float16', chip: CHIP, at: 'roofs' },
   array: { m: ARRAY.m, n: ARRAY.columns, k: ARRAY.rows, kernel: 'naive', format: 'int8' },
   rest: {
     m: REST.down * REST.tile,
@@ -233,5 +234,6 @@ export const BENCH: Readonly<Record<ChapterName, Readonly<Record<string, number 
     bn: REST.tile,
     bk: 32,
     chip: CHIP,
+    at: 'waves',
   },
 };

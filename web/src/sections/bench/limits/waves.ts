@@ -1,12 +1,12 @@
 /** <lab-waves>: programs in rounds of those that fit the chip at once, and what the last round leaves idle. */
 
 import { html, nothing, svg, type TemplateResult } from 'lit';
-import { textWidth } from '../../draw/axis';
-import { ink } from '../../draw/colours';
-import { Drawn } from '../../draw/drawn';
-import { define, tag } from '../../shell/element';
-import { count, percent } from '../../words/numbers';
-import { t } from '../../words/words';
+import { textWidth } from '../../../draw/axis';
+import { ink } from '../../../draw/colours';
+import { Drawn } from '../../../draw/drawn';
+import { define, tag } from '../../../shell/element';
+import { count, percent } from '../../../words/numbers';
+import { t } from '../../../words/words';
 import { found, now } from './state';
 
 const MOST = 8; // rounds that are drawn; those between are alike
@@ -16,7 +16,7 @@ class Waves extends Drawn {
     const limits = found();
     if (!limits) return nothing;
     const { waves, grid, held, moved } = limits;
-    if (!waves) return html`<p>${t('limits.no_sms')}</p>`;
+    if (!waves) return html`<p>${t('bench.limits.no_sms')}</p>`;
     const rounds = Math.ceil(waves.waves);
     const last = waves.programs - (rounds - 1) * grid.slots;
     const shown =
@@ -24,7 +24,7 @@ class Waves extends Drawn {
     const width = this.width;
     const gutter = textWidth(count(rounds), 12) + 12;
     const padded = moved.flop / moved.paddedFlop;
-    const said = t('limits.waves.said', {
+    const said = t('bench.limits.waves.said', {
       programs: waves.programs,
       slots: grid.slots,
       waves: Math.round(waves.waves * 100) / 100,
@@ -48,8 +48,9 @@ class Waves extends Drawn {
         </svg>`}
       </figure>
       <p class="small quiet">
-        ${t('limits.resident', { programs: held.programs, limit: t(`limits.limit.${now().chip.name === 'own' ? 'unknown' : held.limit}`) })}
-        ${padded < 1 ? t('limits.padded', { share: percent(padded, 3) }) : nothing} ${t('limits.waves.about')}
+        ${t('bench.limits.resident', { programs: held.programs, limit: t(`bench.limits.limit.${now().chip.name === 'own' ? 'unknown' : held.limit}`) })}
+        ${padded < 1 ? t('bench.limits.padded', { share: percent(padded, 3) }) : nothing}
+        ${t('bench.limits.waves.about')}
       </p>
     `;
   }

@@ -1,18 +1,18 @@
 /** <lab-raster>: the tiles of one wave on C, the strips of A and B that they need, and launch orders compared. */
 
 import { css, html, nothing, type TemplateResult } from 'lit';
-import { ceilDiv } from '../../count/kernel';
-import { dramBytes, type Limits } from '../../count/roofs';
-import { programAt, tileOf, wave, type Grid } from '../../count/waves';
-import { bandwidthOf, capacityOf } from '../../data/chips';
-import { solid } from '../../draw/colours';
-import { Drawn } from '../../draw/drawn';
-import { define, tag } from '../../shell/element';
-import { base } from '../../shell/style';
-import { store } from '../../state/store';
-import { count, si } from '../../words/numbers';
-import { t } from '../../words/words';
-import here from './section';
+import { ceilDiv } from '../../../count/kernel';
+import { dramBytes, type Limits } from '../../../count/roofs';
+import { programAt, tileOf, wave, type Grid } from '../../../count/waves';
+import { bandwidthOf, capacityOf } from '../../../data/chips';
+import { solid } from '../../../draw/colours';
+import { Drawn, halved } from '../../../draw/drawn';
+import { define, tag } from '../../../shell/element';
+import { base } from '../../../shell/style';
+import { store } from '../../../state/store';
+import { count, si } from '../../../words/numbers';
+import { t } from '../../../words/words';
+import here from '../section';
 import { found, now } from './state';
 
 /** Launch orders to compare: groups of rows, groups of columns. */
@@ -24,14 +24,15 @@ const ORDERS = [
   ['m', 1],
 ] as const;
 const STRIP = 14;
+const WIDEST = 380;
 
 class Raster extends Drawn {
-  protected override readonly widest = 460;
+  protected override readonly widest = 1000;
   static override styles = [
     base,
     css`
       canvas {
-        max-width: 460px;
+        max-width: 380px;
       }
       .swatch {
         display: inline-block;
@@ -60,7 +61,7 @@ class Raster extends Drawn {
         font-weight: 700;
       }
       input {
-        max-width: 460px;
+        max-width: 380px;
       }
     `,
   ];
@@ -73,12 +74,12 @@ class Raster extends Drawn {
   protected override render(): TemplateResult | typeof nothing {
     const limits = found();
     if (!limits) return nothing;
-    if (!limits.waves) return html`<p>${t('limits.no_sms')}</p>`;
+    if (!limits.waves) return html`<p>${t('bench.limits.no_sms')}</p>`;
     const { grid } = limits;
     const index = this.index;
     const rounds = Math.ceil(limits.waves.waves);
     const at = wave(grid, index);
-    const said = t('limits.wave', {
+    const said = t('bench.limits.wave', {
       wave: index + 1,
       rounds,
       programs: at.programs,
@@ -86,32 +87,34 @@ class Raster extends Drawn {
       columns: at.columns.size,
     });
     const go = (to: number) => store.set(here, { wave: Math.min(rounds - 1, Math.max(0, to)) });
-    return html`
-      <div class="row">
-        <button @click=${() => go(index - 1)} ?disabled=${index === 0}>${t('limits.before')}</button>
-        <button @click=${() => go(index + 1)} ?disabled=${index >= rounds - 1}>${t('limits.next')}</button>
+    return html`<div class="pair">
+      <div>
+        <div class="row">
+          <button @click=${() => go(index - 1)} ?disabled=${index === 0}>${t('bench.limits.before')}</button>
+          <button @click=${() => go(index + 1)} ?disabled=${index >= rounds - 1}>${t('bench.limits.next')}</button>
+        </div>
+        <label
+          >${t('bench.limits.slider')}
+          <input
+            type="range"
+            min="1"
+            max=${rounds}
+            .value=${String(index + 1)}
+            ?disabled=${rounds === 1}
+            @input=${(event: Event) => go((event.target as HTMLInputElement).valueAsNumber - 1)}
+        /></label>
+        <figure>
+          <canvas role="img" aria-label=${said}></canvas>
+        </figure>
+        <p aria-live="polite">${said} ${tag('counted')}</p>
+        <p class="row small quiet">
+          ${(['teal', 'mist', 'ochre', 'plum'] as const).map(
+            (colour) => html`<span><span class="swatch ${colour}"></span>${t(`bench.limits.key.${colour}`)}</span>`,
+          )}
+        </p>
       </div>
-      <label
-        >${t('limits.slider')}
-        <input
-          type="range"
-          min="1"
-          max=${rounds}
-          .value=${String(index + 1)}
-          ?disabled=${rounds === 1}
-          @input=${(event: Event) => go((event.target as HTMLInputElement).valueAsNumber - 1)}
-      /></label>
-      <figure>
-        <canvas role="img" aria-label=${said}></canvas>
-      </figure>
-      <p aria-live="polite">${said} ${tag('counted')}</p>
-      <p class="row small quiet">
-        ${(['teal', 'mist', 'ochre', 'plum'] as const).map(
-          (colour) => html`<span><span class="swatch ${colour}"></span>${t(`limits.key.${colour}`)}</span>`,
-        )}
-      </p>
-      ${this.orders(limits)}
-    `;
+      <div>${this.orders(limits)}</div>
+    </div>`;
   }
 
   /** The order that is set first, then the usual ones. */
@@ -126,8 +129,8 @@ class Raster extends Drawn {
       const strips = wave(other, this.index);
       return html`<tr class=${chosen ? 'chosen' : ''}>
         <th scope="row">
-          ${group === 1 ? t(`limits.order.${raster}`) : t(`limits.order.${raster}.grouped`, { group })}${
-            chosen ? html`, ${t('limits.order.set')}` : nothing
+          ${group === 1 ? t(`bench.limits.order.${raster}`) : t(`bench.limits.order.${raster}.grouped`, { group })}${
+            chosen ? html`, ${t('bench.limits.order.set')}` : nothing
           }
         </th>
         <td class="n">${count(strips.rows.size + strips.columns.size)}</td>
@@ -142,33 +145,35 @@ class Raster extends Drawn {
         <td class="n">${si(bytes, 'B')}</td>
         <td class="n">${speed ? si(bytes / speed, 's') : '-'}</td>
       </tr>`;
-    return html`<div class="scroll" tabindex="0" role="region" aria-label=${t('limits.orders')}>
+    return html`<div class="scroll" tabindex="0" role="region" aria-label=${t('bench.limits.orders')}>
         <table>
           <caption>
-            ${t('limits.orders')} ${tag('predicted')}
+            ${t('bench.limits.orders')} ${tag('predicted')}
           </caption>
           <thead>
             <tr>
-              <th scope="col">${t('limits.order')}</th>
-              <th scope="col" class="n">${t('limits.strips')}</th>
-              <th scope="col" class="n">${t('limits.dram')}</th>
-              <th scope="col" class="n">${t('limits.head.time')}</th>
+              <th scope="col">${t('bench.limits.order')}</th>
+              <th scope="col" class="n">${t('bench.limits.strips')}</th>
+              <th scope="col" class="n">${t('bench.limits.dram')}</th>
+              <th scope="col" class="n">${t('bench.limits.head.time')}</th>
             </tr>
           </thead>
           <tbody>
             ${line(set, true)} ${rest.map((order) => line(order, false))}
-            ${bound(t('limits.floor'), moved.compulsoryBytes)}
-            ${bound(t('limits.raw'), moved.loadBytes + moved.storeBytes)}
+            ${bound(t('bench.limits.floor'), moved.compulsoryBytes)}
+            ${bound(t('bench.limits.raw'), moved.loadBytes + moved.storeBytes)}
           </tbody>
         </table>
       </div>
-      <p class="small quiet">${capacityOf(chip, 'l2') === null ? t('limits.no_l2') : t('limits.orders.about')}</p>`;
+      <p class="small quiet">
+        ${capacityOf(chip, 'l2') === null ? t('bench.limits.no_l2') : t('bench.limits.orders.about')}
+      </p>`;
   }
 
   protected override updated(): void {
     const canvas = this.renderRoot.querySelector('canvas');
     const limits = found();
-    if (canvas && limits) paint(canvas, limits.grid, this.index, this.width);
+    if (canvas && limits) paint(canvas, limits.grid, this.index, Math.min(WIDEST, halved(this.width)));
   }
 }
 
