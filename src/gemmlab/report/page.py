@@ -39,13 +39,13 @@ def html(records: Record | Iterable[Record], shapes: Sequence[Shape] = ()) -> st
     return document(heading, index + body, told)
 
 
-def document(heading: str, body: str, records: list[Record]) -> str:
-    """A whole page around its articles, the records at its end."""
+def document(heading: str, body: str, records: list[Record], style: str = "") -> str:
+    """A whole page around its articles, the records at its end; `style` is what its own parts need."""
     head = (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
-        f"<title>{text(heading)}</title>\n<style>{page_style()}</style>\n</head>\n"
+        f"<title>{text(heading)}</title>\n<style>{page_style()}{style}</style>\n</head>\n"
     )
     return f"{head}<body>\n<main>\n{body}{kinds()}</main>\n{data(records)}</body>\n</html>\n"
 

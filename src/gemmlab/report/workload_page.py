@@ -1,0 +1,186 @@
+"""The answer to a workload as a page that needs nothing else: the step as a treemap, the table, what to change."""
+
+from __future__ import annotations
+
+from gemmlab.experiment.workload.answer import Answer
+from gemmlab.report.page import card, code, document, fact_table, tag, text
+from gemmlab.report.words import clean, percent, several
+from gemmlab.report.workload_picture import PHONE, WIDE, treemap
+from gemmlab.report.workload_pieces import VIEWS, looks_of
+from gemmlab.report.workload_story import Change, Story, Told, gain_text, rows_text
+
+TOLD = 100  #: multiplications in the table, and changes; all are in the embedded records
+MOST_RECORDS = 2000  #: embedded; each takes about 5 kB
+OTHERS = 40
+WORDS = {"time": "time", "work": "work (FLOP)", "gain": "time to gain"}
+
+STYLE = """
+.map figure{margin:10px 0 0}.map figure svg{max-width:none}
+.map{border:0;margin:0;padding:0;min-width:0}.map legend{padding:0;margin:0 0 8px}
+.map input{position:absolute;opacity:0;pointer-events:none}
+.map label{display:inline-block;border:1px solid var(--quiet);padding:4px 14px;margin:0 -1px 0 0;cursor:pointer}
+.map label:first-of-type{border-radius:8px 0 0 8px}.map label:last-of-type{border-radius:0 8px 8px 0}
+.map input:checked+label{background:var(--ink);color:var(--paper);border-color:var(--ink);font-weight:600}
+.map input:focus-visible+label{outline:3px solid var(--sky);outline-offset:2px;position:relative}
+.map .view{display:none}.map svg a:focus-visible{outline:2px solid var(--ink)}
+#view-time:checked~.view.time,#view-work:checked~.view.work,#view-gain:checked~.view.gain{display:block}
+.rows td{vertical-align:top}.rows .sub td{border-bottom:1px solid var(--grid);padding-top:0}
+.rows tr.main td{border-bottom:0;white-space:nowrap}.rows tr:target td{background:var(--sand)}
+.lines pre{margin:6px 0;padding:8px 10px;background:var(--desk);border-radius:6px}
+.lines pre{white-space:pre-wrap;overflow-wrap:anywhere}
+@media print{.map input,.map label{display:none}.map .view{display:block;break-inside:avoid}}
+"""
+
+
+def workload_html(answer: Answer, top: int | None = None) -> str:
+    """A page without scripts or outside resources; the first `top` multiplications are told in its tables."""
+    told = Story(answer)
+    shown = TOLD if top is None else top
+    records = [row.record for row in answer.rows][:MOST_RECORDS]
+    parts = [
+        opening(told),
+        card("Where a step's time goes", fact_table(told.facts())),
+        map_card(told, shown),
+        table_card(told, shown),
+        changes_card(told, shown),
+        rest_card(told),
+        unread_card(told),
+        notes_card(told, len(answer.rows)),
+    ]
+    heading = f"{clean(answer.workload.source)}: its multiplications, and what to change"
+    return document(heading, "\n".join(part for part in parts if part), records, STYLE)
+
+
+def opening(told: Story) -> str:
+    """What was read, and what can be gained."""
+    first, *rest = told.setting()
+    title, _, more = first.partition("; ")
+    leads = "".join(f'<p class="lead">{text(line)}</p>' for line in (more, *rest) if line)
+    verdicts = "".join(f'<p class="verdict">{text(line)}</p>' for line in told.verdicts())
+    return f"<header><h1>{text(title)}</h1>{leads}{verdicts}</header>"
+
+
+def map_card(told: Story, links: int) -> str:
+    """The treemap, its areas to be chosen without a script: three radio buttons before three pictures."""
+    if not told.answer.rows and not told.answer.rest:
+        return ""
+    looks = looks_of([told])
+    buttons, views = "", ""
+    for name in VIEWS:
+        checked = " checked" if name == "time" else ""
+        buttons += f'<input type="radio" name="view" id="view-{name}"{checked}>'
+        buttons += f'<label for="view-{name}">{WORDS[name]}</label>'
+        drawn = "".join(
+            f'<div class="{kind}">'
+            + treemap(told, name, size, looks, f"{name}-{kind}", links=links).svg(f"{name}-{kind}", inline=True)
+            + "</div>"
+            for kind, size in (("wide", WIDE), ("phone", PHONE))
+        )
+        views += f'<div class="view {name}"><figure>{drawn}</figure></div>'
+    said = '<p class="quiet">A rectangle tells more under the pointer, and leads to its row.</p>'
+    return card(
+        "The step at a glance", f'<fieldset class="map"><legend>Areas are</legend>{buttons}{views}</fieldset>{said}'
+    )
+
+
+def table_card(told: Story, shown: int) -> str:
+    """The multiplications, those with most time to gain first."""
+    rows = told.rows(shown)
+    if not rows:
+        return ""
+    heads = ("", "multiplication", "times", "FLOP", "of time", "time", "to gain", "bound", "cause")
+    right = {"times", "FLOP", "of time", "time", "to gain"}
+    cells = "".join(f"<th{' class=n' if head in right else ''}>{head}</th>" for head in heads)
+    body = "".join(row_lines(row) for row in rows)
+    left = told.left(shown)
+    more = f'<p class="quiet">{text(left)}.</p>' if left else ""
+    table = (
+        f'<div class="scroll"><table class="rows"><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table></div>'
+    )
+    kinds = " ".join(tag(kind) for kind in ("counted", *sorted({row.known for row in rows} | {"predicted"})))
+    said = "<p>Times and FLOP are counted, the time is as each row says, the gain predicted.</p>"
+    return card(f"Multiplications, most time to gain first {kinds}", said, table, more)
+
+
+def row_lines(row: Told) -> str:
+    """One multiplication: its figures, and below what it is."""
+    figures = "".join(f'<td class="n">{text(cell)}</td>' for cell in (row.times, row.flop, row.share))
+    figures += f'<td class="n">{text(row.time)}</td><td class="n">{text(row.gain)}</td>'
+    why = f"<td>{text(row.bound)}</td><td>{text(row.cause)}</td>"
+    main = f"<td>{row.number}</td><td><b>{text(row.name)}</b></td>{figures}{why}"
+    links = ", ".join(f'<a href="#change-{number}">change {number}</a>' for number in row.changes[:6])
+    detail = "; ".join(filter(None, (links, text(row.detail), f"time {row.known}")))
+    return (
+        f'<tr class="main" id="row-{row.number}">{main}</tr>'
+        f'<tr class="sub"><td></td><td colspan="8"><span class="why">{detail}</span></td></tr>'
+    )
+
+
+def changes_card(told: Story, shown: int) -> str:
+    """What to change, as lines to paste."""
+    found = told.changes()
+    items = "".join(change_item(number, change, shown) for number, change in enumerate(found[:shown], 1))
+    left = found[shown:]
+    more = f'<p class="quiet">{several(len(left), "more change")}, each of less gain.</p>' if left else ""
+    return card(f"What to change {tag('predicted')}", f'<ol class="advice lines">{items}</ol>', more) if items else ""
+
+
+def change_item(number: int, change: Change, shown: int) -> str:
+    """One change."""
+    section = change.section
+    rows = text(rows_text(change.rows))
+    if change.rows[0] <= shown:
+        rows = f'<a href="#row-{change.rows[0]}">{rows}</a>'
+    lines = "\n".join(code_line(line) for line in section.line.split("\n"))
+    said = (("digits", section.digits), ("cost", section.cost), ("confidence", section.confidence))
+    costs = "; ".join(f"{name}: {text(value)}" for name, value in said if value)
+    return (
+        f'<li id="change-{number}"><b>{text(section.cause)}</b>, {rows}: '
+        f'<span class="gain">gains {text(gain_text(change))}</span>'
+        f'<pre>{lines}</pre><span class="why">{costs}</span></li>'
+    )
+
+
+def code_line(line: str) -> str:
+    """A line of a program with its own blanks, made safe."""
+    blanks = len(line) - len(line.lstrip(" \t"))
+    return " " * min(blanks, 16) + code(line)
+
+
+def rest_card(told: Story) -> str:
+    """What is not multiplication."""
+    rows = told.rest()
+    body = "".join(
+        f'<tr><td>{text(name)}</td><td class="n">{text(times)}</td><td class="n whole">{text(time)}</td>'
+        f'<td class="n">{text(share)}</td><td class="n">{tag(known)}</td></tr>'
+        for name, times, time, share, known in rows[:OTHERS]
+    )
+    if not body:
+        return ""
+    left = sum(each.time_s for each in told.answer.rest[OTHERS:])
+    count = len(rows) - OTHERS
+    more = (
+        f'<p class="quiet">{count} more: {told.seconds(left)}, {text(told.share(left))} of the time.</p>'
+        if count > 0
+        else ""
+    )
+    heads = '<th>operator</th><th class="n">times</th><th class="n">time</th><th class="n">of time</th><th></th>'
+    table = f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+    return card("What is not multiplication", f'<div class="scroll">{table}</div>', more)
+
+
+def unread_card(told: Story) -> str:
+    """What multiplies and could not be read."""
+    items = "".join(f"<li>{text(row)}</li>" for row in told.unread())
+    return card("Multiplications that could not be read: in no row above", f"<ul>{items}</ul>") if items else ""
+
+
+def notes_card(told: Story, rows: int) -> str:
+    """What else is to be said."""
+    notes = told.notes()
+    if rows > MOST_RECORDS:
+        notes.append(
+            f"the first {MOST_RECORDS} of {rows} records, {percent(MOST_RECORDS / rows)}, are embedded; --json has all"
+        )
+    items = "".join(f"<li>{text(note)}</li>" for note in notes)
+    return card("Notes", f"<ul>{items}</ul>") if items else ""
