@@ -90,13 +90,7 @@ def is_view(problem: Gemm, road: Road) -> bool:
 def pad_sides(now: Situation, slow: list[Road], sides: list[str]) -> Iterator[Advice]:
     """Make the matrices themselves larger, zeros in what is added."""
     problem = now.problem
-    bigger: dict[str, int] = {}
-    for road in slow:
-        side = side_of_stride(problem, road.operand)
-        if side in sides:
-            bigger[side] = max(aligned_side(problem, road.operand), bigger.get(side, 0))
-    if problem.structure in ("triangular", "symmetric", "banded") and "k" in bigger:
-        bigger["m"] = bigger["k"]
+    bigger = larger_sides(problem, slow, sides)
     padded = resized(problem, **bigger)
     gain = now.gain(now.time_s(padded))
     if gain < WORTH:
@@ -111,6 +105,18 @@ def pad_sides(now: Situation, slow: list[Road], sides: list[str]) -> Iterator[Ad
         f"{bytes_text(padded.compulsory_bytes - problem.compulsory_bytes)} more memory",
         confidence="high",
     )
+
+
+def larger_sides(problem: Gemm, slow: list[Road], sides: list[str]) -> dict[str, int]:
+    """The sides, of those given, that put the operands on the fast road, each with its new size."""
+    bigger: dict[str, int] = {}
+    for road in slow:
+        side = side_of_stride(problem, road.operand)
+        if side in sides:
+            bigger[side] = max(aligned_side(problem, road.operand), bigger.get(side, 0))
+    if problem.structure in ("triangular", "symmetric", "banded") and "k" in bigger:
+        bigger["m"] = bigger["k"]
+    return bigger
 
 
 def pad_strides(now: Situation, slow: list[Road]) -> Iterator[Advice]:
@@ -135,19 +141,13 @@ def pad_strides(now: Situation, slow: list[Road]) -> Iterator[Advice]:
 
 def copy_views(now: Situation, views: list[Road]) -> Iterator[Advice]:
     """Copy operands whose base or stride comes from a larger array; D is written to a buffer and copied out."""
-    problem = now.problem
-    if problem.groups:
+    if now.problem.groups:
         return
-    changes: dict[str, int] = {}
-    moved = 0
-    for road in views:
-        changes[FIELDS[road.operand].stride] = stored_columns(problem, road.operand)
-        changes[FIELDS[road.operand].offset] = 0
-        moved += 2 * {"A": problem.a_bytes, "B": problem.b_bytes, "D": problem.d_bytes}[road.operand]
+    copied, moved = copy_of(now.problem, views)
     dram = now.chip.level("dram")
     copying = moved / (now.outlook.constants.dram_share * float(dram.bandwidth_bytes_per_s)) if dram else 0.0
     copying += now.outlook.constants.launch_s * len(views)
-    gain = now.gain(now.time_s(problem.replace(**changes)) + copying)
+    gain = now.gain(now.time_s(copied) + copying)
     if gain < WORTH:
         return
     which = " and ".join(road.operand for road in views)
@@ -158,3 +158,14 @@ def copy_views(now: Situation, views: list[Road]) -> Iterator[Advice]:
         cost=f"{bytes_text(moved)} moved for the copy, counted in the speed-up; none where the copy can be kept",
         confidence="high",
     )
+
+
+def copy_of(problem: Gemm, views: list[Road]) -> tuple[Gemm, int]:
+    """The problem with copies of those operands, contiguous and aligned, and the bytes that the copies move."""
+    changes: dict[str, int] = {}
+    moved = 0
+    for road in views:
+        changes[FIELDS[road.operand].stride] = stored_columns(problem, road.operand)
+        changes[FIELDS[road.operand].offset] = 0
+        moved += 2 * {"A": problem.a_bytes, "B": problem.b_bytes, "D": problem.d_bytes}[road.operand]
+    return problem.replace(**changes), moved
