@@ -1,0 +1,255 @@
+// D = A B on Hopper's wgmma: as many programs as the chip has SMs walk over tiles of D and parts of k. A warpgroup of
+// one thread fetches tiles of A and B into a ring of stages by the copy engine; one or two others multiply, 64 rows each.
+//
+// What Python sets: BLOCK_N, CONSUMERS, STAGES, TILE_K (elements in 128 bytes), PIECES (1; 2: high and low parts of float32
+// beside one another along k), PROMOTE (tiles of k after which sums go to registers outside; 0 never), A_SIDES, B_SIDES
+// (operands whose rows run along m, n), SWAPPED (D is written transposed), OUT (0: 16 bits by the copy engine, 1: 16 bits
+// by threads, 2: float32 by threads), OUT_PAIR, STORE_N (columns of D that are put at a time), PARTS (programs of one
+// cluster that share k; a cluster then has one tile), EARLY (programmatic dependent launch), WGMMA_TEXT.
+#include "order.cuh"
+#include "store.cuh"
+
+constexpr int BLOCK_M = 64 * CONSUMERS;
+constexpr int A_BYTES = BLOCK_M * 128;
+constexpr int B_BYTES = (B_SIDES ? (BLOCK_N + 63) / 64 * 64 : BLOCK_N) * 128;
+constexpr int STAGE_BYTES = PIECES * (A_BYTES + B_BYTES);
+constexpr int SIDES_BOX = 64 * 128;  // a box of 64 k by 64 elements along m or n
+constexpr int THREADS = 128 * (CONSUMERS + 1);
+
+struct Problem {
+  int m, n, k;         // k of one piece
+  int group_m;
+  void* d;
+  long long ldd;       // elements
+  const float* row_scale;     // factor of each row of D; 0: none
+  const float* column_scale;
+};
+
+#if PARTS > 1
+// Partial sums of a cluster's programs meet in shared memory: each adds its share of the tile, in the order of k.
+constexpr int SUM_LD = BLOCK_N + 4;
+
+DEVICE float sum_of_peer(u32 address, u32 peer) {
+  float found;
+  asm volatile("{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %1, %2;\nld.shared::cluster.f32 %0, [there];\n}"
+               : "=f"(found)
+               : "r"(address), "r"(peer));
+  return found;
+}
+
+DEVICE void cluster_barrier() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+#endif
+
+DEVICE float scale_of(const float* scale, int at, int limit) { return scale && at < limit ? scale[at] : 1.0f; }
+
+DEVICE void one_result(const Problem& p, int row, int column, float value) {
+#if SWAPPED
+  const int across = row;
+  row = column;
+  column = across;
+#endif
+  if (row >= p.m || column >= p.n) return;
+  if (p.row_scale) value *= p.row_scale[row];
+  if (p.column_scale) value *= p.column_scale[column];
+#if OUT == 2
+  ((float*)p.d)[row * p.ldd + column] = value;
+#else
+  ((u16*)p.d)[row * p.ldd + column] = (u16)pair(value, 0.0f);
+#endif
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+#if PARTS > 1
+    __cluster_dims__(PARTS, 1, 1)
+#endif
+        gemm(const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map,
+             const __grid_constant__ TensorMap d_map, const __grid_constant__ Problem p) {
+  extern __shared__ __align__(1024) unsigned char shared[];
+  const u32 ring = shared_address(shared), blocks = ring + STAGES * STAGE_BYTES;
+  const u32 full = blocks + (OUT == 2 ? 0 : CONSUMERS * BLOCK_BYTES), empty = full + 8 * STAGES;
+  const int thread = threadIdx.x, group = thread / 128, warp = thread % 128 / 32, lane = thread % 32;
+  if (thread == 0) {
+    for (int stage = 0; stage < STAGES; stage++) {
+      barrier_init(full + 8 * stage, 1);
+      barrier_init(empty + 8 * stage, 4 * CONSUMERS);
+    }
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  __syncthreads();
+#if EARLY
+  asm volatile("griddepcontrol.launch_dependents;");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+  // rows and columns of the sums: D's own, or its transpose's
+  const int sum_rows = SWAPPED ? p.n : p.m, sum_columns = SWAPPED ? p.m : p.n;
+  const Tiles tiles{(sum_rows + BLOCK_M - 1) / BLOCK_M, (sum_columns + BLOCK_N - 1) / BLOCK_N, p.group_m};
+  const int steps = (p.k + TILE_K - 1) / TILE_K, count = tiles.down * tiles.across;
+  const int part = blockIdx.x % PARTS, begin = part * steps / PARTS, end = (part + 1) * steps / PARTS;
+  int stage = 0;
+  u32 parity = 0;
+
+  if (group == 0) {
+    if (CONSUMERS == 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    if (thread == 0) {
+      for (int tile = blockIdx.x / PARTS; tile < count; tile += gridDim.x / PARTS) {
+        int row, column;
+        tiles.at(tile, row, column);
+        row *= BLOCK_M;
+        column *= BLOCK_N;
+        for (int step = begin; step < end; step++) {
+          barrier_wait(empty + 8 * stage, parity ^ 1);
+          const u32 arrived = full + 8 * stage;
+          barrier_expect(arrived, STAGE_BYTES);
+          u32 to = ring + stage * STAGE_BYTES;
+#pragma unroll
+          for (int piece = 0; piece < PIECES; piece++, to += A_BYTES) {
+#if A_SIDES
+#pragma unroll
+            for (int box = 0; box < CONSUMERS; box++)
+              fetch(to + box * SIDES_BOX, &a_map, row + 64 * box, step * TILE_K, arrived);
+#else
+            fetch(to, &a_map, piece * p.k + step * TILE_K, row, arrived);
+#endif
+          }
+#pragma unroll
+          for (int piece = 0; piece < PIECES; piece++, to += B_BYTES) {
+#if B_SIDES
+#pragma unroll
+            for (int box = 0; box < (BLOCK_N + 63) / 64; box++)
+              fetch(to + box * SIDES_BOX, &b_map, column + 64 * box, step * TILE_K, arrived);
+#else
+            fetch(to, &b_map, piece * p.k + step * TILE_K, column, arrived);
+#endif
+          }
+          if (++stage == STAGES) stage = 0, parity ^= 1;
+        }
+      }
+    }
+#if PARTS > 1
+    __syncwarp();
+    cluster_barrier();  // they are all threads': two, as below
+    cluster_barrier();
+#endif
+  } else {
+    if (CONSUMERS == 2) asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+    const int consumer = group - 1, local = thread % 128;
+    const u32 block = blocks + consumer * BLOCK_BYTES;
+    float sums[SUMS];
+#if PROMOTE
+    float outside[SUMS];
+#endif
+#if PIECES == 2
+    float cross[SUMS];
+#endif
+    for (int tile = blockIdx.x / PARTS; tile < count; tile += gridDim.x / PARTS) {
+      int row, column;
+      tiles.at(tile, row, column);
+      row = row * BLOCK_M + 64 * consumer;
+      column *= BLOCK_N;
+#if PROMOTE
+#pragma unroll
+      for (int at = 0; at < SUMS; at++) outside[at] = 0.0f;
+#endif
+      int behind = -1;  // the stage whose products may still be reading
+      for (int step = begin; step < end; step++) {
+        barrier_wait(full + 8 * stage, parity);
+        const u32 a = ring + stage * STAGE_BYTES + 64 * 128 * consumer, b = ring + stage * STAGE_BYTES + PIECES * A_BYTES;
+        const bool fresh = PROMOTE ? (step - begin) % (PROMOTE ? PROMOTE : 1) == 0 : step == begin;
+        products_begin();
+#if PIECES == 2
+        tile_products(cross, a, b + B_BYTES, fresh);
+        tile_products(cross, a + A_BYTES, b, false);
+#endif
+        tile_products(sums, a, b, fresh);
+        products_commit();
+#if PROMOTE
+        if ((step - begin) % PROMOTE == PROMOTE - 1 || step == end - 1) {
+          products_wait<0>();
+          if (lane == 0) {
+            if (behind >= 0) barrier_arrive(empty + 8 * behind);
+            barrier_arrive(empty + 8 * stage);
+          }
+          behind = -1;
+#pragma unroll
+          for (int at = 0; at < SUMS; at++) {
+#if PIECES == 2
+            outside[at] += fmaf(cross[at], 0.00048828125f, sums[at]);  // low parts were scaled by 2^11
+#else
+            outside[at] += sums[at];
+#endif
+          }
+        } else
+#endif
+        {
+          products_wait<1>();
+          if (behind >= 0 && lane == 0) barrier_arrive(empty + 8 * behind);
+          behind = stage;
+        }
+        if (++stage == STAGES) stage = 0, parity ^= 1;
+      }
+#if PROMOTE
+      float(&total)[SUMS] = outside;
+#else
+      float(&total)[SUMS] = sums;
+      products_wait<0>();
+      if (behind >= 0 && lane == 0) barrier_arrive(empty + 8 * behind);
+      if (begin == end) {
+#pragma unroll
+        for (int at = 0; at < SUMS; at++) sums[at] = 0.0f;
+      }
+#endif
+      const int top = 16 * warp + lane / 4, left = 2 * (lane % 4);
+#if PARTS > 1
+      // the ring is free once both warpgroups have multiplied: nothing more is fetched
+      asm volatile("bar.sync 8, %0;" ::"n"(128 * CONSUMERS) : "memory");
+      const u32 mine = ring + 4 * (64 * consumer * SUM_LD);
+#pragma unroll
+      for (int at = 0; at < SUMS; at += 2) {
+        const u32 to = mine + 4 * ((top + 8 * (at / 2 % 2)) * SUM_LD + left + 8 * (at / 4));
+        asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(total[at]), "f"(total[at + 1]) : "memory");
+      }
+      cluster_barrier();
+      for (int at = part * 128 + local; at < 64 * BLOCK_N; at += PARTS * 128) {
+        const int r = at / BLOCK_N, c = at % BLOCK_N;
+        float sum = 0.0f;
+#pragma unroll
+        for (int peer = 0; peer < PARTS; peer++) sum += sum_of_peer(mine + 4 * (r * SUM_LD + c), peer);
+        one_result(p, row + r, column + c, sum);
+      }
+      cluster_barrier();
+#elif OUT == 2
+#pragma unroll
+      for (int at = 0; at < SUMS; at++)
+        one_result(p, row + top + 8 * (at / 2 % 2), column + left + 8 * (at / 4) + at % 2, total[at]);
+#else
+      if (p.row_scale || p.column_scale) {
+        const float* down = SWAPPED ? p.column_scale : p.row_scale;
+        const float* along = SWAPPED ? p.row_scale : p.column_scale;
+        const float upper = scale_of(down, row + top, sum_rows), lower = scale_of(down, row + top + 8, sum_rows);
+#pragma unroll
+        for (int at = 0; at < SUMS; at++)
+          total[at] *= (at / 2 % 2 ? lower : upper) * scale_of(along, column + left + 8 * (at / 4) + at % 2, sum_columns);
+      }
+#pragma unroll
+      for (int first = 0; first < BLOCK_N; first += STORE_N) {
+        if (OUT == 0 && local == 0) put_read();  // the block may still be on its way
+        warpgroup_barrier(group);
+        block_of(total, first, block, warp, lane);
+        if (OUT == 0) fence_for_engines();
+        warpgroup_barrier(group);
+        const int d_row = SWAPPED ? column + first : row, d_column = SWAPPED ? row : column + first;
+        if (OUT == 0) {
+          if (local == 0) put(&d_map, block, d_column, d_row);
+        } else {
+          const int tall = min(SWAPPED ? BLOCK_N - first : 64, 64);
+          rows_by_threads(block, (u16*)p.d + d_row * p.ldd + d_column, p.ldd, min(p.m - d_row, tall),
+                          min(p.n - d_column, SWAPPED ? 64 : min(64, BLOCK_N - first)), warp, lane);
+        }
+      }
+#endif
+    }
+    if (OUT == 0 && local == 0) put_done();
+  }
+}

@@ -1,0 +1,66 @@
+// How tiles travel between global and shared memory: barriers that count bytes, and the copy engine (TMA).
+#pragma once
+
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef unsigned short u16;
+#define DEVICE __device__ __forceinline__
+
+// CUtensorMap, opaque: address, sizes, strides, box and swizzle of a matrix in global memory
+struct alignas(64) TensorMap {
+  char bytes[128];
+};
+
+DEVICE u32 shared_address(const void* pointer) { return (u32)__cvta_generic_to_shared(pointer); }
+
+DEVICE void barrier_init(u32 barrier, u32 arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals));
+}
+
+DEVICE void barrier_expect(u32 barrier, u32 bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+
+DEVICE void barrier_arrive(u32 barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
+// Until the phase of that parity is over. The unqualified form: `.acquire.cluster` would put a fence over the whole chip
+// into the loop.
+DEVICE void barrier_wait(u32 barrier, u32 parity) {
+  u32 done;
+  do {
+    asm volatile(
+        "{\n.reg .pred over;\n"
+        "mbarrier.try_wait.parity.shared::cta.b64 over, [%1], %2;\n"
+        "selp.u32 %0, 1, 0, over;\n}"
+        : "=r"(done)
+        : "r"(barrier), "r"(parity)
+        : "memory");
+  } while (!done);
+}
+
+// One box of the matrix, its first element at (inner, outer); what lies outside the matrix arrives as zeros.
+DEVICE void fetch(u32 to, const TensorMap* map, int inner, int outer, u32 barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(to),
+      "l"(map), "r"(inner), "r"(outer), "r"(barrier)
+      : "memory");
+}
+
+// The other way; what lies outside the matrix is not written.
+DEVICE void put(const TensorMap* map, u32 from, int inner, int outer) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map), "r"(from),
+               "r"(inner), "r"(outer)
+               : "memory");
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+// Until the copy engine has read all that was put.
+DEVICE void put_read() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
+DEVICE void put_done() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
+
+// What threads wrote to shared memory is seen by the copy engine and by wgmma behind this and a barrier.
+DEVICE void fence_for_engines() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+DEVICE void warpgroup_barrier(int id) { asm volatile("bar.sync %0, 128;" ::"r"(id) : "memory"); }

@@ -1,0 +1,126 @@
+"""CUDA's driver by ctypes, so that a launch costs the host little: modules, tensor maps, prepared launches."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from gemmlab.record import GemmlabError
+
+SHARED_SIZE, WIDE_CLUSTERS = (
+    8,
+    14,
+)  # CUfunction_attribute: MAX_DYNAMIC_SHARED_SIZE_BYTES, NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+EARLY_START = 6  # CUlaunchAttributeID: PROGRAMMATIC_STREAM_SERIALIZATION
+SWIZZLE_128 = 3  # CUtensorMapSwizzle; 0 is none
+PROMOTION = 3  # CUtensorMapL2promotion: 256 bytes
+
+#: CUtensorMapDataType of elements by their bytes: only zeros are made of them, so that integers do for all
+ELEMENTS = {1: 0, 2: 1, 4: 2}
+
+
+class Attribute(ctypes.Structure):
+    """CUlaunchAttribute: a number of the driver's, and a value of 64 bytes."""
+
+    _fields_ = (("id", ctypes.c_uint), ("pad", ctypes.c_uint), ("value", ctypes.c_int), ("rest", ctypes.c_byte * 60))
+
+
+class Config(ctypes.Structure):
+    """CUlaunchConfig."""
+
+    _fields_ = (
+        *((name, ctypes.c_uint) for name in ("grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z", "shared")),
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.POINTER(Attribute)),
+        ("count", ctypes.c_uint),
+    )
+
+
+@cache
+def library() -> Any:
+    """The driver's library, initialised; raises GemmlabError where there is none."""
+    try:
+        found = ctypes.CDLL("libcuda.so.1")
+    except OSError as error:
+        raise GemmlabError("no NVIDIA driver is found", "run it on a machine with an NVIDIA GPU") from error
+    checked(found.cuInit(0), found)
+    return found
+
+
+def checked(status: int, of: Any = None) -> None:
+    """Raise GemmlabError with the driver's name of a status that is not success."""
+    if not status:
+        return
+    name = ctypes.c_char_p()
+    (of or library()).cuGetErrorName(status, ctypes.byref(name))
+    raise GemmlabError(f"CUDA's driver: {name.value.decode() if name.value else status}")
+
+
+class Kernel:
+    """One function of a module in the current context."""
+
+    def __init__(self, code: bytes, name: str, shared_bytes: int = 0, *, wide_clusters: bool = False) -> None:
+        self.api = library()
+        self.module, self.function = ctypes.c_void_p(), ctypes.c_void_p()
+        checked(self.api.cuModuleLoadData(ctypes.byref(self.module), code))
+        checked(self.api.cuModuleGetFunction(ctypes.byref(self.function), self.module, name.encode()))
+        self.shared_bytes = shared_bytes
+        if shared_bytes:
+            checked(self.api.cuFuncSetAttribute(self.function, SHARED_SIZE, shared_bytes))
+        if wide_clusters:
+            checked(self.api.cuFuncSetAttribute(self.function, WIDE_CLUSTERS, 1))
+
+    def prepare(self, grid: Sequence[int], threads: int, arguments: Sequence[Any], *, early: bool = False) -> Launch:
+        """A launch of `grid` blocks of `threads`; arguments are ctypes values, which it keeps alive."""
+        return Launch(self, (*grid, 1, 1)[:3], threads, arguments, early=early)
+
+
+class Launch:
+    """A launch that is ready but for its stream."""
+
+    def __init__(
+        self, kernel: Kernel, grid: Sequence[int], threads: int, arguments: Sequence[Any], *, early: bool
+    ) -> None:
+        self.kernel, self.arguments = kernel, arguments
+        self.early = Attribute(EARLY_START, 0, 1) if early else None
+        attributes = ctypes.pointer(self.early) if self.early is not None else None
+        self.config = Config(*grid, threads, 1, 1, kernel.shared_bytes, None, attributes, int(early))
+        self.pointers = (ctypes.c_void_p * len(arguments))(*(ctypes.addressof(each) for each in arguments))
+        self.call, self.at = kernel.api.cuLaunchKernelEx, ctypes.byref(self.config)
+
+    def __call__(self, stream: int) -> None:
+        """Put it on a stream; raises GemmlabError where the driver refuses."""
+        self.config.stream = stream
+        status = self.call(self.at, self.kernel.function, self.pointers, None)
+        if status:
+            checked(status)
+
+
+def tensor_map(address: int, rows: int, columns: int, ld: int, element_bytes: int, box: tuple[int, int]) -> Any:
+    """A CUtensorMap of a matrix stored in rows, `ld` elements apart, and boxes of (rows, columns).
+
+    The address must be a multiple of 16 bytes, and so must `ld`; boxes whose rows are 128 bytes are swizzled. Raises
+    GemmlabError where the driver refuses.
+    """
+    memory = (ctypes.c_ubyte * 192)()
+    offset = -ctypes.addressof(memory) % 64
+    found = (ctypes.c_ubyte * 128).from_buffer(memory, offset)
+    status = library().cuTensorMapEncodeTiled(
+        found,
+        ELEMENTS[element_bytes],
+        2,
+        ctypes.c_void_p(address),
+        (ctypes.c_uint64 * 2)(columns, rows),
+        (ctypes.c_uint64 * 1)(ld * element_bytes),
+        (ctypes.c_uint32 * 2)(box[1], box[0]),
+        (ctypes.c_uint32 * 2)(1, 1),
+        0,
+        SWIZZLE_128 if box[1] * element_bytes == 128 else 0,
+        PROMOTION,
+        0,
+    )
+    if status:
+        checked(status)
+    return found

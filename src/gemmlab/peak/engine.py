@@ -1,0 +1,158 @@
+"""The wgmma kernel as data: its sizes, what they need of a chip, and the text that is compiled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from gemmlab.formats import bits_of
+from gemmlab.record import GemmlabError
+from gemmlab.units import ceil_div, round_up
+
+FOLDER = Path(__file__).parent / "cuda"
+HEADERS = ("transport.cuh", "products.cuh", "order.cuh", "store.cuh")
+SHARED_BYTES = 227 * 1024  # a block's, on compute capability 9.0: CUDA C++ Programming Guide, technical specifications
+ROW_BYTES = 128  # of a tile in shared memory: what the copy engine's widest swizzle covers
+WARPGROUP = 64  # rows of one instruction
+PRODUCTS_BYTES = 32  # along k, of one instruction
+
+#: PTX's names of the operands' formats
+INPUTS = {
+    "bfloat16": "bf16",
+    "float16": "f16",
+    "tfloat32": "tf32",
+    "float8_e4m3fn": "e4m3",
+    "float8_e5m2": "e5m2",
+}
+OUTPUTS = {"bfloat16": "bf16", "float16": "f16", "float32": "f32"}
+
+
+class Engine(msgspec.Struct, frozen=True, kw_only=True):
+    """One compiled form of the wgmma kernel; raises GemmlabError for sizes that Hopper cannot hold."""
+
+    a_format: str  #: of the rows of the sums
+    b_format: str
+    d_format: str
+    block_n: int  #: columns of a program's tile, a multiple of 8
+    consumers: int = 2  #: warpgroups that multiply, 64 rows of the tile each
+    stages: int = 4  #: tiles of A and B in flight
+    pieces: int = 1  #: 2: float32 as high and low float16, beside one another along k
+    promote: int = 0  #: tiles of k between two promotions to registers; 0 never
+    a_sides: bool = False  #: A's rows in memory run along m
+    b_sides: bool = False  #: B's run along n
+    swapped: bool = False  #: computes D's transpose and writes D
+    threads_store: bool = False  #: D's rows are off the copy engine's road
+    parts: int = 1  #: programs of one cluster that share k
+    early: bool = False  #: starts before the kernel in front of it has ended
+
+    def __post_init__(self) -> None:
+        if self.block_n % 8 or not 8 <= self.block_n <= 256:
+            raise GemmlabError(f"block_n={self.block_n} is no multiple of 8 up to 256", "what one wgmma computes")
+        if self.swapped and self.block_n > 64 and self.block_n % 64:
+            raise GemmlabError(f"block_n={self.block_n} swapped is above 64 and no multiple of it")
+        if (self.a_sides or self.b_sides) and bits_of(self.a_format) != 16:
+            raise GemmlabError(f"{self.a_format} along m or n", "wgmma reads formats of 16 bits so, others along k")
+        if self.pieces == 2 and not self.promote:
+            raise GemmlabError("pieces without promotion", "the accumulator's own cut would be the error")
+        if self.shared_bytes > SHARED_BYTES:
+            raise GemmlabError(
+                f"{self.stages} stages of {self.block_m}x{self.block_n} need {self.shared_bytes} bytes a program",
+                f"{SHARED_BYTES} are there",
+            )
+
+    @property
+    def block_m(self) -> int:
+        """Rows of a program's tile."""
+        return WARPGROUP * self.consumers
+
+    @property
+    def tile_k(self) -> int:
+        """Elements of k in a stage."""
+        return ROW_BYTES * 8 // bits_of(self.a_format)
+
+    @property
+    def store(self) -> int:
+        """0: 16 bits by the copy engine; 1: 16 bits by threads; 2: float32 by threads."""
+        return 2 if self.d_format == "float32" else int(self.threads_store)
+
+    @property
+    def store_n(self) -> int:
+        """Columns of D that are put at a time: 64, or where the copy engine would write past the tile an odd share."""
+        if self.store == 1 or self.block_n % 64 == 0 or (self.swapped and self.block_n < 64):
+            return 64
+        return max(n for n in range(8, 129, 16) if self.block_n % n == 0)
+
+    @property
+    def stage_bytes(self) -> int:
+        """Shared memory of one stage."""
+        b_rows = round_up(self.block_n, 64) if self.b_sides else self.block_n
+        return self.pieces * (self.block_m + b_rows) * ROW_BYTES
+
+    @property
+    def shared_bytes(self) -> int:
+        """Shared memory of a program: the ring, or the sums of a cluster in its place; blocks of D; barriers."""
+        blocks = 0 if self.store == 2 else self.consumers * WARPGROUP * self.store_n * 2
+        ring = self.stages * self.stage_bytes
+        if self.parts > 1:
+            ring = max(ring, 4 * self.block_m * (self.block_n + 4))
+        return ring + blocks + 16 * self.stages
+
+    @property
+    def threads(self) -> int:
+        """Of a program: one warpgroup fetches."""
+        return 128 * (self.consumers + 1)
+
+    @property
+    def registers_bound(self) -> int:
+        """Sums that a thread holds: a lower bound of its registers."""
+        return self.block_n // 2 * (1 + bool(self.promote) + (self.pieces == 2))
+
+    def programs(self, m: int, n: int, most: int) -> int:
+        """Programs of a launch on `most` SMs."""
+        rows, columns = (n, m) if self.swapped else (m, n)
+        tiles = ceil_div(rows, self.block_m) * ceil_div(columns, self.block_n)
+        return tiles * self.parts if self.parts > 1 else min(tiles, most)
+
+    def macros(self) -> dict[str, object]:
+        """What the text asks for by name."""
+        return {
+            "BLOCK_N": self.block_n,
+            "CONSUMERS": self.consumers,
+            "STAGES": self.stages,
+            "TILE_K": self.tile_k,
+            "PIECES": self.pieces,
+            "PROMOTE": self.promote,
+            "A_SIDES": int(self.a_sides),
+            "B_SIDES": int(self.b_sides),
+            "SWAPPED": int(self.swapped),
+            "OUT": self.store,
+            "OUT_PAIR": f'"{OUTPUTS[self.d_format] if self.store != 2 else "bf16"}x2"',
+            "STORE_N": self.store_n,
+            "PARTS": self.parts,
+            "EARLY": int(self.early),
+        }
+
+    def instruction(self) -> str:
+        """The function `wgmma`, whose registers are as many as the tile is wide."""
+        count = self.block_n // 2
+        registers = ", ".join(f"%{at}" for at in range(count))
+        k = PRODUCTS_BYTES * 8 // bits_of(self.a_format)
+        name = (
+            f"wgmma.mma_async.sync.aligned.m64n{self.block_n}k{k}.f32.{INPUTS[self.a_format]}.{INPUTS[self.b_format]}"
+        )
+        turned = f", {int(self.a_sides)}, {int(self.b_sides)}" if bits_of(self.a_format) == 16 else ""
+        outputs = ", ".join(f'"+f"(sums[{at}])' for at in range(count))
+        return (
+            f"DEVICE void wgmma(float (&sums)[{count}], u64 a, u64 b, int add) {{\n"
+            f'  asm volatile("{{\\n.reg .pred add;\\nsetp.ne.b32 add, %{count + 2}, 0;\\n'
+            f'{name} {{{registers}}}, %{count}, %{count + 1}, add, 1, 1{turned};\\n}}"\n'
+            f'               : {outputs}\n               : "l"(a), "l"(b), "r"(add));\n}}\n'
+        )
+
+    def text(self) -> tuple[str, dict[str, str]]:
+        """The kernel's text with its macros before it, and the headers that it includes by name."""
+        head = "".join(f"#define {name} {value}\n" for name, value in self.macros().items())
+        headers = {name: (FOLDER / name).read_text(encoding="utf-8") for name in HEADERS}
+        headers["products.cuh"] = headers["products.cuh"].replace("WGMMA_TEXT\n", self.instruction())
+        return head + (FOLDER / "gemm.cu").read_text(encoding="utf-8"), headers

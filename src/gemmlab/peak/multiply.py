@@ -1,0 +1,121 @@
+"""D = A B of torch's tensors on a GPU: what lies off the road is repacked, then one kernel multiplies."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import lru_cache
+from typing import Any
+
+from gemmlab.peak.driver import Kernel, Launch, tensor_map
+from gemmlab.peak.engine import FOLDER, Engine
+from gemmlab.peak.nvrtc import compiled
+from gemmlab.peak.stored import ROAD_BYTES, Stored
+from gemmlab.units import ceil_div, round_up
+
+REPACK_THREADS = 256
+
+
+class Problem(ctypes.Structure):
+    """`Problem` of gemm.cu."""
+
+    _fields_ = (
+        ("m", ctypes.c_int),
+        ("n", ctypes.c_int),
+        ("k", ctypes.c_int),
+        ("group_m", ctypes.c_int),
+        ("d", ctypes.c_void_p),
+        ("ldd", ctypes.c_longlong),
+        ("row_scale", ctypes.c_void_p),
+        ("column_scale", ctypes.c_void_p),
+    )
+
+
+class SplitOperand(ctypes.Structure):
+    """`Operand` of split.cu."""
+
+    _fields_ = (
+        ("x", ctypes.c_void_p),
+        ("pieces", ctypes.c_void_p),
+        ("inverse", ctypes.c_void_p),
+        ("rows", ctypes.c_longlong),
+        ("step", ctypes.c_longlong),
+        ("along", ctypes.c_longlong),
+    )
+
+
+@lru_cache(maxsize=256)
+def engine_kernel(engine: Engine, device: int) -> Kernel:
+    """The compiled kernel of an engine on a device, whose context is current."""
+    return Kernel(compiled(*engine.text()), "gemm", engine.shared_bytes, wide_clusters=engine.parts > 8)
+
+
+@lru_cache(maxsize=16)
+def plain_kernel(name: str, device: int) -> Kernel:
+    """A kernel without sizes: repack or split."""
+    return Kernel(compiled((FOLDER / f"{name}.cu").read_text(encoding="utf-8")), name)
+
+
+def repacked(source: Stored, torch: Any, device: int) -> tuple[Any, Stored, Launch]:
+    """A buffer of rows on the road for an operand, how it lies there, and the launch that fills it."""
+    step = round_up(source.columns * source.element_bytes, 128)
+    buffer = torch.empty(source.rows * step, dtype=torch.uint8, device=f"cuda:{device}")
+    there = Stored(
+        buffer.data_ptr(),
+        source.rows,
+        source.columns,
+        step // source.element_bytes,
+        source.element_bytes,
+        source.along_k,
+    )
+    blocks = ceil_div(step // ROAD_BYTES, REPACK_THREADS)
+    down = min(source.rows, 32768)
+    grid = (blocks, down, ceil_div(source.rows, down))
+    values = (
+        ctypes.c_void_p(source.address),
+        ctypes.c_void_p(there.address),
+        ctypes.c_longlong(source.rows),
+        ctypes.c_longlong(source.columns * source.element_bytes),
+        ctypes.c_longlong(source.ld * source.element_bytes),
+        ctypes.c_longlong(step),
+    )
+    return buffer, there, plain_kernel("repack", device).prepare(grid, REPACK_THREADS, values)
+
+
+def multiplying(
+    engine: Engine,
+    a: Stored,
+    b: Stored,
+    d: Stored,
+    sides: tuple[int, int, int],
+    device: int,
+    *,
+    group_m: int = 8,
+    sms: int = 132,
+    scales: tuple[int, int] = (0, 0),
+    map_k: int = 0,
+) -> Launch:
+    """The launch of the wgmma kernel: A and B as their maps say, D of (m, n) rows `d.ld` apart.
+
+    `sides` are m, n, k; `map_k` is how far along k a piece's partner lies, k itself where there is one piece. `scales`
+    are addresses of float32 factors of D's rows and columns, 0 for none.
+    """
+    m, n, k = sides
+    left, right = (b, a) if engine.swapped else (a, b)
+    maps = [
+        tensor_map(
+            each.address, each.rows, each.columns, each.ld, each.element_bytes, box_of(each, engine, first=each is left)
+        )
+        for each in (left, right)
+    ]
+    box = (min(engine.block_n, 64), 64) if engine.swapped else (64, engine.store_n)
+    to = tensor_map(d.address, m, n, d.ld, d.element_bytes, box) if engine.store == 0 and engine.parts == 1 else maps[0]
+    problem = Problem(m, n, map_k or k, group_m, d.address, d.ld, scales[0] or None, scales[1] or None)
+    kernel = engine_kernel(engine, device)
+    return kernel.prepare((engine.programs(m, n, sms),), engine.threads, (*maps, to, problem), early=engine.early)
+
+
+def box_of(operand: Stored, engine: Engine, *, first: bool) -> tuple[int, int]:
+    """Rows and columns of one fetch: a tile's rows of 128 bytes along k, or 64 k by 64 along the side."""
+    if not operand.along_k:
+        return 64, 64
+    return (engine.block_m if first else engine.block_n), engine.tile_k

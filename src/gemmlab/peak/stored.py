@@ -1,0 +1,59 @@
+"""How an operand lies in memory, read off a tensor's strides: what its rows run along, and whether on the road."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from gemmlab.record import GemmlabError
+
+ROAD_BYTES = 16  # the copy engine's: base addresses and rows
+MOST_SIDE = (1 << 31) - 1  # its coordinates are 32 bits
+
+#: our names of torch's types that are multiplied here
+FORMATS = {
+    "torch.float32": "float32",
+    "torch.float16": "float16",
+    "torch.bfloat16": "bfloat16",
+    "torch.float8_e4m3fn": "float8_e4m3fn",
+    "torch.float8_e5m2": "float8_e5m2",
+}
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """A matrix (rows, columns) of an operand, its rows contiguous and `ld` elements apart."""
+
+    address: int
+    rows: int
+    columns: int
+    ld: int
+    element_bytes: int
+    along_k: bool  #: rows run along k; else along m or n
+
+    @property
+    def on_road(self) -> bool:
+        """Whether the copy engine can fetch from it."""
+        return self.address % ROAD_BYTES == 0 and self.ld * self.element_bytes % ROAD_BYTES == 0
+
+
+def stored(tensor: Any, k_axis: int) -> Stored | None:
+    """The matrix that a two-dimensional tensor is; None where neither axis is contiguous, or rows overlap.
+
+    A side of one element may have any stride. Where both readings hold, rows run along k.
+    """
+    sides, strides = tuple(tensor.shape), tuple(tensor.stride())
+    for axis in (k_axis, 1 - k_axis):
+        columns, rows = sides[axis], sides[1 - axis]
+        step = strides[1 - axis] if rows > 1 else columns
+        if (columns == 1 or strides[axis] == 1) and step >= columns:
+            return Stored(tensor.data_ptr(), rows, columns, step, tensor.element_size(), axis == k_axis)
+    return None
+
+
+def format_of(tensor: Any) -> str:
+    """Our name of a tensor's type; raises GemmlabError for a type that is not multiplied here."""
+    name = str(tensor.dtype)
+    if name not in FORMATS:
+        raise GemmlabError(f"a tensor of {name}", f"one of {', '.join(FORMATS)}")
+    return FORMATS[name]

@@ -1,0 +1,86 @@
+"""The wgmma kernel compiled ahead of time: the instructions that are meant are there, and nothing spills."""
+
+import re
+import subprocess
+
+import pytest
+from tests.kernels import machine_code
+
+from gemmlab.peak.engine import FOLDER, Engine
+
+BF16 = {"a_format": "bfloat16", "b_format": "bfloat16", "d_format": "bfloat16"}
+FP8 = {"a_format": "float8_e4m3fn", "b_format": "float8_e4m3fn", "d_format": "bfloat16"}
+FORMS = {
+    "wide": Engine(**BF16, block_n=256),
+    "odd width": Engine(**BF16, block_n=176),
+    "operands along m and n": Engine(**BF16, block_n=256, a_sides=True, b_sides=True),
+    "unaligned D": Engine(**BF16, block_n=256, stages=3, threads_store=True),
+    "swapped": Engine(**BF16, block_n=16, consumers=1, stages=8, swapped=True),
+    "swapped, unaligned D": Engine(**BF16, block_n=64, stages=6, swapped=True, threads_store=True),
+    "cluster over k": Engine(**BF16, block_n=128, stages=6, parts=8),
+    "float8": Engine(**FP8, block_n=256),
+    "float8 promoted": Engine(**FP8, block_n=128, stages=6, promote=1),
+    "float32 by pieces": Engine(
+        a_format="float16", b_format="float16", d_format="float32", block_n=128, stages=3, promote=1, pieces=2
+    ),
+    "tfloat32": Engine(a_format="tfloat32", b_format="tfloat32", d_format="float32", block_n=192),
+    "early": Engine(**BF16, block_n=128, early=True),
+}
+
+
+@pytest.fixture(scope="module")
+def code():
+    """Machine code of a form, compiled once."""
+    machine_code.need("cuda.bindings")
+    from gemmlab.peak.nvrtc import compiled
+
+    return lambda engine: compiled(*engine.text(), keep=False)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_instructions_and_registers(name, code, tmp_path):
+    engine = FORMS[name]
+    opcodes, usage = machine_code.read(code(engine), tmp_path)
+    product = "QGMMA" if engine.a_format.startswith("float8") else "HGMMA"
+    assert sum(opcode.startswith(product) for opcode in opcodes) == 4 * (3 if engine.pieces == 2 else 1)
+    assert not usage.stack
+    assert not usage.local
+    assert not [opcode for opcode in opcodes if opcode.startswith(("LDL", "STL"))]
+    assert usage.registers * engine.threads <= machine_code.REGISTERS_OF_SM
+    assert engine.shared_bytes <= machine_code.SHARED_LIMIT
+    assert any(opcode.startswith("UTMASTG") for opcode in opcodes) == (engine.store == 0 and engine.parts == 1)
+
+
+def innermost_loop(sass, opcode):
+    """The shortest stretch of instructions that a branch back closes and that has all of an opcode's in it."""
+    lines = [(int(at, 16), text) for at, text in re.findall(r"/\*([0-9a-f]{4,})\*/\s+([^;]+);", sass)]
+    products = [at for at, text in lines if opcode in text]
+    loops = []
+    for at, text in lines:
+        back = re.search(r"BRA\S*\s+(?:U?P\w+,\s*)?0x([0-9a-f]+)", text)
+        if back and int(back[1], 16) <= products[0] and products[-1] < at:
+            loops.append((int(back[1], 16), at))
+    first, last = min(loops, key=lambda loop: loop[1] - loop[0])
+    return [text for at, text in lines if first <= at <= last]
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_no_barrier_over_the_chip_inside_the_loop(name, code, tmp_path):
+    """A fence over the GPU between two products would stop the pipeline: seen to cost a third of the time."""
+    path = tmp_path / "code.cubin"
+    path.write_bytes(code(FORMS[name]))
+    tool = machine_code.tools("cuobjdump")[0]
+    sass = subprocess.run([tool, "-sass", str(path)], capture_output=True, text=True, check=True).stdout
+    loop = innermost_loop(sass, "QGMMA" if FORMS[name].a_format.startswith("float8") else "HGMMA")
+    assert any("SYNCS" in text for text in loop), "it waits for a stage"
+    assert not [text for text in loop if re.search(r"MEMBAR|CCTL|ERRBAR|UCGABAR", text)]
+
+
+@pytest.mark.parametrize("name", ["repack", "split"])
+def test_helpers_do_not_spill(name, tmp_path):
+    machine_code.need("cuda.bindings")
+    from gemmlab.peak.nvrtc import compiled
+
+    _, usage = machine_code.read(compiled((FOLDER / f"{name}.cu").read_text(), keep=False), tmp_path)
+    assert not usage.stack
+    assert not usage.local
