@@ -9,6 +9,7 @@ from typing import Any
 from gemmlab.problem import Shape
 from gemmlab.record import Record
 from gemmlab.record.sections import ChipSection, Count, KernelSection, Measurement, Prediction, ProblemSection, Verdict
+from gemmlab.record.workload import CallSection
 from gemmlab.report.words import clean
 
 #: what a list of shapes adds to its Records
@@ -27,6 +28,7 @@ SECTIONS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "prediction": (Prediction, ("levels", "terms", "lower_bounds", "notes")),
     "measurement": (Measurement, ("environment", "samples", "notes")),
     "verdict": (Verdict, ("missed_faults", "worst")),
+    "call": (CallSection, ("places", "shapes", "strides", "formats", "kernels", "changes")),
 }
 
 
@@ -39,7 +41,7 @@ def columns() -> list[str]:
         if name not in left_out
     ]
     levels = [f"prediction.levels.{level}.{name}" for level in LEVELS for name in LEVEL_FIELDS]
-    lists = ["problem.groups", "count.arrays", "prediction.terms", "prediction.lower_bounds"]
+    lists = ["problem.groups", "count.arrays", "prediction.terms", "prediction.lower_bounds", "call.places"]
     return [*SHAPE, *plain, "chip.peak_flop_per_s", *levels, *lists, *(f"advice.0.{name}" for name in ADVICE_FIELDS)]
 
 
@@ -72,6 +74,8 @@ def flat(record: Record) -> dict[str, Any]:
         found["problem.groups"] = "; ".join("x".join(map(str, group)) for group in record.problem.groups)
     if record.problem and record.chip:
         found["chip.peak_flop_per_s"] = record.chip.peak_flop_per_s.get(record.problem.a_format)
+    if record.call:
+        found["call.places"] = "; ".join(record.call.places)
     if record.count:
         asked = (f"{each.name}={each.load_bytes}/{each.store_bytes}" for each in record.count.arrays)
         found["count.arrays"] = "; ".join(asked)

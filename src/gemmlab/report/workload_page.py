@@ -13,6 +13,7 @@ TOLD = 100  #: multiplications in the table, and changes; all are in the embedde
 MOST_RECORDS = 2000  #: embedded; each takes about 5 kB
 OTHERS = 40
 WORDS = {"time": "time", "work": "work (FLOP)", "gain": "time to gain"}
+HEADS = ("", "multiplication", "times", "FLOP", "of time", "time", "to gain", "bound", "cause")
 
 STYLE = """
 .map figure{margin:10px 0 0}.map figure svg{max-width:none}
@@ -28,6 +29,14 @@ STYLE = """
 .rows tr.main td{border-bottom:0;white-space:nowrap}.rows tr:target td{background:var(--sand)}
 .lines pre{margin:6px 0;padding:8px 10px;background:var(--desk);border-radius:6px}
 .lines pre{white-space:pre-wrap;overflow-wrap:anywhere}
+.lines .gain{white-space:normal}
+@media screen and (max-width:560px){.rows thead{display:none}.rows tr,.rows td{display:block}
+.rows tr.main{padding-top:7px}.rows .sub td:first-child{display:none}
+.rows tr.main td{border:0;padding:0;text-align:left;display:inline}.rows tr.main td:first-child::after{content:" "}
+.rows tr.main td:nth-child(2)::after{content:"\\a";white-space:pre}
+.rows td[data-head]::before{content:attr(data-head) " ";color:var(--quiet)}
+.rows td[data-head]:not(:last-child)::after{content:"; "}
+.rows tr.main td{white-space:normal}.rows .sub td{padding:0 0 7px}}
 @media print{.map input,.map label{display:none}.map .view{display:block;break-inside:avoid}}
 """
 
@@ -104,10 +113,11 @@ def table_card(told: Story, shown: int) -> str:
 
 def row_lines(row: Told) -> str:
     """One multiplication: its figures, and below what it is."""
-    figures = "".join(f'<td class="n">{text(cell)}</td>' for cell in (row.times, row.flop, row.share))
-    figures += f'<td class="n">{text(row.time)}</td><td class="n">{text(row.gain)}</td>'
-    why = f"<td>{text(row.bound)}</td><td>{text(row.cause)}</td>"
-    main = f"<td>{row.number}</td><td><b>{text(row.name)}</b></td>{figures}{why}"
+    figures = zip(HEADS[2:7], (row.times, row.flop, row.share, row.time, row.gain), strict=True)
+    cells = "".join(f'<td class="n" data-head="{head}">{text(cell)}</td>' for head, cell in figures)
+    why = zip(HEADS[7:], (row.bound, row.cause), strict=True)
+    cells += "".join(f'<td data-head="{head}">{text(cell)}</td>' for head, cell in why)
+    main = f"<td>{row.number}</td><td><b>{text(row.name)}</b></td>{cells}"
     links = ", ".join(f'<a href="#change-{number}">change {number}</a>' for number in row.changes[:6])
     detail = "; ".join(filter(None, (links, text(row.detail), f"time {row.known}")))
     return (

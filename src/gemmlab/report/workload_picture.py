@@ -13,7 +13,8 @@ from gemmlab.report.workload_pieces import VIEWS, Look, Part, Piece, looks_of, m
 from gemmlab.report.workload_story import Story
 
 WIDE, PHONE = (1080.0, 600.0), (340.0, 560.0)
-LEAST_PIXELS = 30.0  #: a smaller piece cannot be told from its neighbours
+LEAST_PIXELS = 45.0  #: a smaller piece cannot be told from its neighbours
+MOST_PIECES = 600  #: of a picture, the smaller ones together
 LEGEND, CAPTION = 22.0, 20.0
 PART_HEAD = 17.0  #: a part's name
 FILL = {"grid": 0.5, "quiet": 0.16, "ink": 0.1}  #: how strong a colour lies on the paper
@@ -65,7 +66,9 @@ def treemap(
     if total <= 0:
         drawing.text(8, top + CAPTION + 24, "Nothing of it here", 13)
         return drawing
-    shown_parts = merged(parts, LEAST_PIXELS * total / max(frame.size, 1.0))
+    values = sorted((piece.value for part in parts for piece in part.pieces), reverse=True)
+    visible = LEAST_PIXELS * total / max(frame.size, 1.0)
+    shown_parts = merged(parts, max(visible, *values[MOST_PIECES : MOST_PIECES + 1], 0.0))
     for part, area in zip(shown_parts, squarified([part.value for part in shown_parts], frame), strict=True):
         draw_part(drawing, part, area, looks, (ident, links))
     return drawing
