@@ -1,0 +1,66 @@
+"""The page of a workload: whole, self-contained, usable without a script, and escaped."""
+
+import json
+import re
+
+import pytest
+
+from gemmlab.record import Record
+from gemmlab.report.workload_page import TOLD, workload_html
+from report.answers import ALL, gpt2, huge, traced
+from report.test_page import embedded, read
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_page_is_balanced_and_needs_nothing_else(name):
+    text = workload_html(ALL[name]())
+    checker = read(text)
+    assert checker.tags.count("script") == 1
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
+    assert {target for target in re.findall(r"url\(([^)]+)\)", text) if not target.startswith("#")} == set()
+    assert {link.removeprefix("#") for link in checker.links} <= set(checker.ids)
+    assert set(re.findall(r"url\(#([^)]+)\)", text)) <= set(checker.ids)
+    text.encode("utf-8")
+
+
+def shown_in(made):
+    return " ".join("".join(read(workload_html(made)).shown).replace("\xa0", " ").split())
+
+
+def test_areas_are_chosen_by_radio_buttons_and_all_are_printed():
+    text = workload_html(gpt2())
+    assert re.findall(r'<input type="radio" name="view" id="view-(\w+)"( checked)?>', text) == [
+        ("time", " checked"),
+        ("work", ""),
+        ("gain", ""),
+    ]
+    for name in ("time", "work", "gain"):
+        assert f'<label for="view-{name}">' in text
+        assert f"#view-{name}:checked~.view.{name}" in text
+    assert "@media print{.map input,.map label{display:none}.map .view{display:block" in text
+
+
+def test_records_are_embedded():
+    made = gpt2()
+    found = [Record.from_json(json.dumps(item)) for item in embedded(workload_html(made))]
+    assert found == [row.record for row in made.rows]
+
+
+def test_what_the_page_says():
+    said = shown_in(traced())
+    for text in ("a step would take", "torch.set_float32_matmul_precision", "mylib::fused_mlp", "no kernel runs",
+                 "12 kernels belong to no operator", "digits: operands keep 10 of 23"):  # fmt: skip
+        assert text in said
+
+
+def test_a_large_network_tells_how_much_is_left_out():
+    said = shown_in(huge())
+    assert f"{700 - TOLD} more:" in said
+    assert "smaller ones together" in workload_html(huge(2000), 10)
+
+
+def test_hostile_names_stay_text():
+    text = workload_html(ALL["hostile"]())
+    assert "<script>alert" not in text
+    assert "</pre><script>" not in text
+    assert "&lt;/pre&gt;&lt;script&gt;" in text
