@@ -54,7 +54,7 @@ def row(call, time_s, gain_s, cause, changes, total_s, all_flop, source, known="
 def answer(parts, others=(), unread=(), *, source="gpt2.py:small", kind="model", known="predicted", steps=1, idle_s=0.0,
            **fields):  # fmt: skip
     """An answer of (call, seconds, seconds to gain, cause, changes), (name, count, seconds)."""
-    calls, rests = tuple(p[0] for p in parts), tuple(Other(n, c, time_s=s) for n, c, s in others)
+    calls, rests = tuple(p[0] for p in parts), tuple(Other(n, c, time_s=s, flop=10**9) for n, c, s in others)
     work = Workload(source, kind, calls, rests, unread, steps=steps, **fields)
     multiplying, rest = sum(p[1] for p in parts), sum(s for _, _, s in others)
     lost = sum(each.time_s or 0.0 for each in unread)
@@ -65,7 +65,17 @@ def answer(parts, others=(), unread=(), *, source="gpt2.py:small", kind="model",
     perfect = sum(max(0.5 * p[1], p[2]) for p in parts) / total if total else 0.0
     advised = sum(p[2] for p in parts) / total if total else 0.0
     return Answer(work, "h100-sxm", tuple(rows), tuple(sorted(rests, key=lambda r: -r.time_s)), total, known,
-                  multiplying, rest, idle_s, lost, perfect, advised)  # fmt: skip
+                  multiplying, rest, idle_s, lost, perfect, advised, summed(rows))  # fmt: skip
+
+
+def summed(rows):
+    """Each change once, its gains added up."""
+    found = {}
+    for each in rows:
+        for change in each.record.call.changes:
+            gain = found[change.line].gain_s if change.line in found else 0.0
+            found[change.line] = msgspec.structs.replace(change, gain_s=gain + change.gain_s)
+    return tuple(sorted(found.values(), key=lambda change: -change.gain_s))
 
 
 def layers(name, many=12):
@@ -74,6 +84,7 @@ def layers(name, many=12):
 
 def gpt2(vocabulary=50257):
     """One training step of a GPT-2."""
+
     def linear(n, k, place, many=12, phase="forward"):
         return Call(Gemm(8192, n, k, "bfloat16", layout="nt"), "aten::addmm", many, place, phase)
 

@@ -1,4 +1,4 @@
-"""`gemmlab explain`: count, limits, prediction and advice of one multiplication, or of many."""
+"""`gemmlab explain`: count, limits, prediction and advice of one multiplication, of many, or of a whole network."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gemmlab.cli.options import EXPLAIN, KERNEL, OUTPUT, PROBLEM, SUITE
+from gemmlab.cli.options import EXPLAIN, KERNEL, OUTPUT, PROBLEM, SUITE, WORKLOAD
 from gemmlab.cli.output import deliver, is_stream, prepared, stream
 from gemmlab.cli.parse import parse
 from gemmlab.cli.shapes import shapes_of
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 HELP = "gemmlab explain --help"
 SOURCE = (
     "SOURCE",
-    "M N K: A is (M, K), B is (K, N). Or a CSV file with columns m, n, k and any flag of the multiplication. Or the "
-    "name of a suite.",
+    "M N K: A is (M, K), B is (K, N). Or a CSV file with columns m, n, k and any flag of the multiplication, or the "
+    "name of a suite. Or a whole network: a PyTorch profiler's trace.json or trace.json.gz, model.py:NAME or "
+    "package.module:NAME with --inputs, or a SCALE-Sim topology.csv.",
 )
 
 
@@ -29,7 +30,7 @@ def help_text(about: str) -> str:
     """What `gemmlab explain --help` prints."""
     from gemmlab.cli.help import of_verb
 
-    usage = "gemmlab explain M N K | shapes.csv | --suite NAME [FLAGS]"
+    usage = "gemmlab explain M N K | shapes.csv | --suite NAME | trace.json | model.py:NAME | --diff A B [FLAGS]"
     example = "gemmlab explain 4096 50257 768 --format bfloat16 --chip h100-sxm"
     return of_verb(usage, about, SOURCE, EXPLAIN, example)
 
@@ -38,6 +39,10 @@ def run(words: Sequence[str]) -> int:
     """Explain what the words say; raises GemmlabError before anything is printed or written."""
     source, given = parse(words, EXPLAIN, HELP)
     output = prepared(OUTPUT.of(given))
+    if is_workload(source, given):
+        from gemmlab.cli.workload import explain_workload
+
+        return explain_workload(source, given, output)
     shapes = shapes_of(source, PROBLEM.of(given), SUITE.of(given))
     measured = given.get("measured")
     if len(shapes) > 1 and measured is not None:
@@ -57,6 +62,17 @@ def run(words: Sequence[str]) -> int:
     else:
         deliver(list(shown_progress(told, len(shapes))), shapes, output)
     return 0
+
+
+def is_workload(source: Sequence[str], given: dict[str, Any]) -> bool:
+    """Whether the words mean a whole network; a file is looked into only where its name does not say so."""
+    if WORKLOAD.of(given):
+        return True
+    if len(source) != 1 or source[0].replace("x", "").isdecimal():
+        return False
+    from gemmlab.cli.workload_source import is_network
+
+    return is_network(source[0])
 
 
 def require_all(shapes: Sequence[Shape], chip: Chip, flags: dict[str, Any]) -> None:

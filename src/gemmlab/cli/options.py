@@ -120,6 +120,26 @@ KERNEL = Section(
     ),
 )
 
+WORKLOAD = Section(
+    "A whole network: a trace, a model, a topology",
+    (
+        Flag(
+            "inputs",
+            "Models: what forward takes, SHAPE or SHAPE:FORMAT each, joined by commas, name=... for keywords: "
+            "8x1024:int64, or input_ids=8x512:int64,labels=8x512:int64.",
+            "SHAPE:FORMAT,...",
+        ),
+        Flag("inference", "Models: forward alone, without gradients; else a training step."),
+        Flag("autocast", "Models: what torch.autocast computes in, bfloat16 or float16.", "FORMAT"),
+        Flag("matmul_precision", "What float32 multiplications may be: highest (default), high, medium.", "NAME"),
+        Flag("channels_last", "Models: convolutions with their channels running fastest in memory."),
+        Flag("compile", "Models: as torch.compile would run it, elementwise operators fused."),
+        Flag("step", "Traces: the step that is told, by its number; default all.", "N", number),
+        Flag("top", "How many multiplications are told one by one; default 10, on a page 100.", "N", size),
+        Flag("diff", "Two traces, models or lists in place of SOURCE, and what changed between them.", "A B", words=2),
+    ),
+)
+
 OUTPUT = Section(
     "The report; without any of these, text",
     (
@@ -132,4 +152,4 @@ OUTPUT = Section(
     ),
 )
 
-EXPLAIN = (SETTING, PROBLEM, SUITE, KERNEL, OUTPUT)
+EXPLAIN = (SETTING, PROBLEM, SUITE, KERNEL, WORKLOAD, OUTPUT)

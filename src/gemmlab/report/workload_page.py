@@ -139,7 +139,7 @@ def change_item(number: int, change: Change, shown: int) -> str:
     """One change."""
     section = change.section
     rows = text(rows_text(change.rows))
-    if change.rows[0] <= shown:
+    if change.rows and change.rows[0] <= shown:
         rows = f'<a href="#row-{change.rows[0]}">{rows}</a>'
     lines = "\n".join(code_line(line) for line in section.line.split("\n"))
     said = (("digits", section.digits), ("cost", section.cost), ("confidence", section.confidence))

@@ -43,10 +43,9 @@ class Change(NamedTuple):
     """One change of the program, of all rows that it is good for."""
 
     section: ChangeSection
-    rows: tuple[int, ...]  #: their numbers
+    rows: tuple[int, ...]  #: their numbers; empty where it is of the whole program
     gain_s: float  #: of a step
     share: float  #: of the step's time
-    best: bool  #: of one of these rows it gains most
 
 
 class Story(NamedTuple):
@@ -107,7 +106,7 @@ class Story(NamedTuple):
         said = [f"{first}: {self.after(perfect)}"]
         if advised < LEAST:
             return [*said, "Nothing is found to change that is predicted to gain 0.5%"]
-        return [*said, f"The best change to each gains {exact(advised)}: {self.after(advised)}"]
+        return [*said, f"The changes below together gain {exact(advised)}: {self.after(advised)}"]
 
     def after(self, share: float) -> str:
         """A step's time before and after it is shorter by a share."""
@@ -132,8 +131,7 @@ class Story(NamedTuple):
         ]
         flop = answer.workload.flop / self.steps
         if flop:
-            known = sum(told.section.flop_share for told in self.known())
-            share = f", {exact(min(1.0, known))} of all" if known else ""
+            share = f", {exact(answer.flop_share)} of all" if answer.workload.others else ""
             found.append(story.Fact("their work", amount(flop, "FLOP") + share, "counted"))
         return found
 
@@ -183,21 +181,20 @@ class Story(NamedTuple):
 
     def changes(self) -> list[Change]:
         """Every change once, with the rows that it is good for; the largest gain first."""
-        found: dict[tuple[str, str, str, str], list[tuple[Placed, ChangeSection]]] = {}
+        rows: dict[str, list[int]] = {}
         for placed in self.known():
             for change in placed.section.changes:
-                key = (change.cause, change.line, change.digits, change.cost)
-                found.setdefault(key, []).append((placed, change))
-        gathered = [self.gathered(same) for same in found.values()]
-        return sorted(gathered, key=lambda change: (-change.gain_s, change.rows))
-
-    def gathered(self, same: Sequence[tuple[Placed, ChangeSection]]) -> Change:
-        """One change of one or more rows."""
-        gain = sum(change.gain_s for _, change in same)
-        rows = tuple(dict.fromkeys(placed.number for placed, _ in same))
-        share = gain / self.answer.time_s if self.answer.time_s > 0 else 0.0
-        best = any(placed.section.changes[0] is change for placed, change in same)
-        return Change(max((change for _, change in same), key=weight), rows, gain / self.steps, share, best)
+                rows.setdefault(change.line, []).append(placed.number)
+        total = self.answer.time_s
+        return [
+            Change(
+                change,
+                tuple(dict.fromkeys(rows.get(change.line, ()))),
+                change.gain_s / self.steps,
+                change.gain_s / total if total > 0 else 0.0,
+            )
+            for change in self.answer.changes
+        ]
 
     def rest(self) -> list[tuple[str, str, str, str, str]]:
         """What is not multiplication: name, times, time, share, how known; the longest first."""
@@ -218,7 +215,7 @@ class Story(NamedTuple):
 
     def notes(self) -> list[str]:
         """What else is to be said."""
-        said = [clean(note) for note in self.answer.workload.notes]
+        said = [clean(note) for note in dict.fromkeys((*self.answer.workload.notes, *self.answer.notes))]
         if any(len(placed.section.changes) > 1 for placed in self.known()):
             said.append("gains of several changes to one multiplication do not add up")
         return said
@@ -244,11 +241,6 @@ STEPPED = ("trace", "model")  #: kinds of a workload that are a program's steps
 def exact(share: float) -> str:
     """A share as a percentage with one decimal where that says more: `99.8%`."""
     return percent(share) if share >= 0.9995 or share < 0.0005 else f"{100 * share:.1f}%"
-
-
-def weight(change: ChangeSection) -> float:
-    """What a change gains of one row."""
-    return change.gain_s
 
 
 def kinds_of(kinds: object) -> str:
@@ -361,7 +353,7 @@ def own_name(call: Call) -> str:
 def gain_text(change: Change) -> str:
     """What a change gains: of a step, and the multiplication itself."""
     faster = speedup(change.section.predicted_speedup)
-    more = f", {faster} there" if faster not in ("-", "no gain") else ""
+    more = f", {faster} there" if change.rows and faster not in ("-", "no gain") else ""
     return f"{amount(change.gain_s, 's')}, {percent(change.share)} of the time{more}"
 
 
@@ -373,6 +365,8 @@ def rows_text(rows: Sequence[int]) -> str:
             runs[-1].append(number)
         else:
             runs.append([number])
+    if not rows:
+        return "the whole program"
     shown = ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs[:RUNS])
     if len(runs) > RUNS:
         shown += f" and {sum(map(len, runs[RUNS:]))} more"

@@ -1,0 +1,111 @@
+"""`gemmlab explain` of a whole network: its multiplications by time to gain, and what to change; or two of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from gemmlab.cli.output import STDOUT, emit
+from gemmlab.cli.workload_source import SOURCES, read_workload
+from gemmlab.record import GemmlabError
+
+if TYPE_CHECKING:
+    from gemmlab.experiment.workload import Answer, Difference
+
+
+def explain_workload(source: Sequence[str], given: dict[str, Any], output: dict[str, Any]) -> int:
+    """Explain a network, or two; raises GemmlabError before anything is printed or written."""
+    refuse(source, given)
+    from gemmlab import chips
+
+    chip = chips.load(given["chip"]) if "chip" in given else None  # a trace names its own
+    works = [read_workload(word, given) for word in given.get("diff", source)]
+    from gemmlab.experiment.workload import answer_of
+
+    answers = [answer_of(work, chip) for work in works]
+    if "diff" in given:
+        from gemmlab.experiment.workload import difference
+
+        deliver_difference(difference(*answers), given.get("top"), output)
+    else:
+        deliver_answer(answers[0], given.get("top"), output)
+    return 0
+
+
+def refuse(source: Sequence[str], given: dict[str, Any]) -> None:
+    """Raise GemmlabError for words that go together with no network."""
+    if "diff" in given and source:
+        raise GemmlabError(f"SOURCE `{source[0]}` and --diff are two sources", "--diff A B alone")
+    if "diff" not in given and len(source) != 1:
+        given_words = " ".join(source)
+        first = "there is no SOURCE" if not source else f"SOURCE `{given_words}` is no network"
+        raise GemmlabError(first, f"SOURCE is {SOURCES}")
+    if "no_advice" in given:
+        raise GemmlabError("--no-advice is of one multiplication or of a list", "--top N shows fewer rows")
+    if "diff" in given and "plot" in given:
+        raise GemmlabError("--plot draws one network, but --diff has two", "--html draws both side by side")
+
+
+def deliver_answer(answer: Answer, top: int | None, output: dict[str, Any]) -> None:
+    """Render everything, write the files, then print; raises GemmlabError where a file cannot be written."""
+    from gemmlab.problem import Shape
+    from gemmlab.report.workload_story import SHOWN
+
+    records = [row.record for row in answer.rows]
+
+    def csv() -> str:
+        from gemmlab.report import csv_rows
+
+        shapes = [Shape(row.call.problem, row.call.count, "; ".join(row.call.places)) for row in answer.rows]
+        return "".join(line + "\n" for line in csv_rows(records, shapes))
+
+    def page() -> str:
+        from gemmlab.report.workload_page import workload_html
+
+        return workload_html(answer, top)
+
+    def picture() -> str:
+        from gemmlab.report.workload_picture import workload_svg
+
+        return workload_svg(answer)
+
+    def printed() -> str:
+        if "json" in output:
+            return "".join(record.to_json() + "\n" for record in records)
+        if output.get("csv") == STDOUT:
+            return csv()
+        from gemmlab.report.workload import workload_text
+
+        return workload_text(answer, top=SHOWN if top is None else top, width=output.get("width")) + "\n"
+
+    written = {"csv": csv, "html": page, "plot": picture}
+    write(
+        printed(),
+        {output[name]: make() for name, make in written.items() if output.get(name, STDOUT) != STDOUT},
+        output,
+    )
+
+
+def deliver_difference(found: Difference, top: int | None, output: dict[str, Any]) -> None:
+    """The same of two networks."""
+    from gemmlab.report.workload_difference import difference_html, difference_json, difference_text
+
+    if "csv" in output:
+        raise GemmlabError("--diff writes no CSV", "--json prints a line for each row")
+    files = {output["html"]: difference_html(found, top)} if "html" in output else {}
+    if "json" in output:
+        printed = "".join(line + "\n" for line in difference_json(found))
+    else:
+        printed = difference_text(found, top=top, width=output.get("width")) + "\n"
+    write(printed, files, output)
+
+
+def write(printed: str, files: dict[str, str], output: dict[str, Any]) -> None:
+    """Write the files, then print."""
+    from gemmlab.report import write_file
+
+    for path, text in files.items():
+        write_file(path, text)
+        print(f"wrote {path}", file=sys.stderr)
+    emit(printed, for_programs="json" in output or output.get("csv") == STDOUT)
