@@ -1,0 +1,97 @@
+"""The text of a trace file: found, unpacked, and refused where it is none."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+from gemmlab.record import GemmlabError
+from gemmlab.workload.traces.foreign import refuse_binary
+
+SUFFIXES = (".json", ".json.gz", ".json.zst")
+HINT = "give what torch.profiler's export_chrome_trace wrote: a .json or .json.gz file"
+AGAIN = "export it again, and wait until export_chrome_trace has returned"
+CHUNK = 1 << 24  # bytes unpacked at a time
+
+
+def is_trace(path: str | Path) -> bool:
+    """Whether a path names a trace file, or a folder that holds one; what is in it, only reading tells."""
+    place = Path(path)
+    if place.is_dir():
+        return newest(place) is not None
+    return place.name.lower().endswith(SUFFIXES)
+
+
+def newest(folder: Path) -> Path | None:
+    """The trace that was written last into a folder, as tensorboard_trace_handler fills one; None without traces."""
+    files = [each for each in folder.iterdir() if each.name.lower().endswith(SUFFIXES) and each.is_file()]
+    named = [each for each in files if ".pt.trace.json" in each.name]
+    return max(named or files, key=lambda each: (each.stat().st_mtime_ns, each.name), default=None)
+
+
+def read_text(path: str | Path) -> tuple[Path, bytes | bytearray]:
+    """The file that a path means, and its JSON text as bytes.
+
+    Raises GemmlabError for what cannot be read, is cut off while packed, is empty, or is no text.
+    """
+    place = Path(path)
+    try:
+        if place.is_dir():
+            found = newest(place)
+            if found is None:
+                raise GemmlabError(
+                    f"{path} is a folder without traces", "give a folder with .pt.trace.json files in it"
+                )
+            place = found
+        with place.open("rb") as stream:
+            start = stream.read(512)
+            stream.seek(0)
+            text = unpack(place, start, stream)
+    except OSError as error:
+        raise GemmlabError(f"cannot read {path}: {error.strerror or error}", HINT) from None
+    if text[:2] in (b"\xff\xfe", b"\xfe\xff"):  # a shell's redirection on Windows
+        text = bytes(text).decode("utf-16", "replace").encode()
+    if text[:3] == b"\xef\xbb\xbf":
+        text = text[3:]
+    if not text.strip(b" \t\r\n\0"):
+        raise GemmlabError(f"{place} is empty", AGAIN)
+    refuse_binary(place, bytes(text[:512]), bytes(text[-512:]))
+    return place, text
+
+
+def unpack(place: Path, start: bytes, stream: IO[bytes]) -> bytes | bytearray:
+    """The bytes of an open file, whatever its name says of how it is packed."""
+    if start.startswith(b"\x1f\x8b"):
+        return whole(place, gzip.GzipFile(fileobj=stream).read, "gunzip -t")
+    if start.startswith(b"\x28\xb5\x2f\xfd"):
+        return whole(place, zstd_reader(place, stream), "zstd -t")
+    return stream.read()
+
+
+def whole(place: Path, read: Callable[[int], bytes], check: str) -> bytearray:
+    """All that an unpacker yields; raises GemmlabError where the packed file ends early or is damaged."""
+    text = bytearray()
+    try:
+        while piece := read(CHUNK):
+            text += piece
+    except EOFError:
+        raise GemmlabError(f"{place} is cut off: the packed text ends after {len(text):,} bytes of it", AGAIN) from None
+    except (zlib.error, gzip.BadGzipFile) as error:
+        raise GemmlabError(
+            f"{place} is damaged after {len(text):,} bytes of its text: {error}", f"`{check} {place.name}` tells more"
+        ) from None
+    return text
+
+
+def zstd_reader(place: Path, stream: IO[bytes]) -> Callable[[int], bytes]:
+    """A reader of a zstd file by what this Python has for it."""
+    try:
+        module: Any = importlib.import_module("compression.zstd")  # since Python 3.14
+    except ImportError:
+        raise GemmlabError(f"{place} is packed by zstd, which this Python does not read", f"zstd -d {place}") from None
+    reader: Callable[[int], bytes] = module.ZstdFile(stream).read
+    return reader
