@@ -15,6 +15,7 @@ FORMS = {
     "odd width": Engine(**BF16, block_n=176),
     "operands along m and n": Engine(**BF16, block_n=256, a_sides=True, b_sides=True),
     "unaligned D": Engine(**BF16, block_n=256, stages=3, threads_store=True),
+    "D whole": Engine(**BF16, block_n=256, stages=3, blocks=4),
     "swapped": Engine(**BF16, block_n=16, consumers=1, stages=8, swapped=True),
     "swapped, unaligned D": Engine(**BF16, block_n=64, stages=6, swapped=True, threads_store=True),
     "cluster over k": Engine(**BF16, block_n=128, stages=6, parts=8),

@@ -44,6 +44,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     swapped: bool = False  #: computes D's transpose and writes D
     threads_store: bool = False  #: D's rows are off the copy engine's road
     parts: int = 1  #: programs of one cluster that share k
+    blocks: int = 1  #: of D that a warpgroup holds in shared memory on their way; all of a tile's where threads store
     early: bool = False  #: starts before the kernel in front of it has ended
 
     def __post_init__(self) -> None:
@@ -53,6 +54,8 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
             raise GemmlabError(f"block_n={self.block_n} swapped is above 64 and no multiple of it")
         if (self.a_sides or self.b_sides) and bits_of(self.a_format) != 16:
             raise GemmlabError(f"{self.a_format} along m or n", "wgmma reads formats of 16 bits so, others along k")
+        if (self.store == 0 or self.parts > 1) and self.all_blocks % self.blocks:
+            raise GemmlabError(f"blocks={self.blocks} do not divide the {self.all_blocks} of a tile")
         if self.pieces == 2 and not self.promote:
             raise GemmlabError("pieces without promotion", "the accumulator's own cut would be the error")
         if self.shared_bytes > SHARED_BYTES:
@@ -84,6 +87,16 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
         return max(n for n in range(8, 129, 16) if self.block_n % n == 0)
 
     @property
+    def all_blocks(self) -> int:
+        """Blocks of D in a warpgroup's share of a tile."""
+        return ceil_div(self.block_n, self.store_n)
+
+    @property
+    def held_blocks(self) -> int:
+        """Blocks of D that a warpgroup holds."""
+        return self.all_blocks if self.store == 1 else self.blocks
+
+    @property
     def stage_bytes(self) -> int:
         """Shared memory of one stage."""
         b_rows = round_up(self.block_n, 64) if self.b_sides else self.block_n
@@ -92,11 +105,11 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def shared_bytes(self) -> int:
         """Shared memory of a program: the ring, or the sums of a cluster in its place; blocks of D; barriers."""
-        blocks = 0 if self.store == 2 else self.consumers * WARPGROUP * self.store_n * 2
+        blocks = 0 if self.store == 2 else self.consumers * self.held_blocks * WARPGROUP * self.store_n * 2
         ring = self.stages * self.stage_bytes
         if self.parts > 1:
             ring = max(ring, 4 * self.block_m * (self.block_n + 4))
-        return ring + blocks + 16 * self.stages
+        return ring + blocks + 16 * (self.stages + self.consumers)
 
     @property
     def threads(self) -> int:
@@ -129,6 +142,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
             "OUT": self.store,
             "OUT_PAIR": f'"{OUTPUTS[self.d_format] if self.store != 2 else "bf16"}x2"',
             "STORE_N": self.store_n,
+            "BLOCKS": self.held_blocks,
             "PARTS": self.parts,
             "EARLY": int(self.early),
         }

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
+
+from msgspec.structs import replace
 
 from gemmlab.peak.driver import Kernel, Launch, tensor_map
 from gemmlab.peak.engine import FOLDER, Engine
 from gemmlab.peak.nvrtc import compiled
-from gemmlab.peak.stored import ROAD_BYTES, Stored
+from gemmlab.peak.stored import Stored
 from gemmlab.units import ceil_div, round_up
 
-REPACK_THREADS = 256
+REPACK_ROWS = 8  # warps of a block, a row each
+ROW_BYTES = 128  # to which rows are padded: whole cache lines
 
 
 class Problem(ctypes.Structure):
@@ -55,30 +59,30 @@ def plain_kernel(name: str, device: int) -> Kernel:
     return Kernel(compiled((FOLDER / f"{name}.cu").read_text(encoding="utf-8")), name)
 
 
-def repacked(source: Stored, torch: Any, device: int) -> tuple[Any, Stored, Launch]:
-    """A buffer of rows on the road for an operand, how it lies there, and the launch that fills it."""
-    step = round_up(source.columns * source.element_bytes, 128)
-    buffer = torch.empty(source.rows * step, dtype=torch.uint8, device=f"cuda:{device}")
-    there = Stored(
-        buffer.data_ptr(),
-        source.rows,
-        source.columns,
-        step // source.element_bytes,
-        source.element_bytes,
-        source.along_k,
+class Copy(ctypes.Structure):
+    """`Copy` of repack.cu, all in bytes but the rows."""
+
+    _fields_ = (
+        ("source", ctypes.c_void_p),
+        ("target", ctypes.c_void_p),
+        *((name, ctypes.c_longlong) for name in ("rows", "row_bytes", "source_step", "target_step")),
     )
-    blocks = ceil_div(step // ROAD_BYTES, REPACK_THREADS)
-    down = min(source.rows, 32768)
-    grid = (blocks, down, ceil_div(source.rows, down))
-    values = (
-        ctypes.c_void_p(source.address),
-        ctypes.c_void_p(there.address),
-        ctypes.c_longlong(source.rows),
-        ctypes.c_longlong(source.columns * source.element_bytes),
-        ctypes.c_longlong(source.ld * source.element_bytes),
-        ctypes.c_longlong(step),
-    )
-    return buffer, there, plain_kernel("repack", device).prepare(grid, REPACK_THREADS, values)
+
+
+def repacked(sources: Sequence[Stored], torch: Any, device: int) -> tuple[list[Any], list[Stored], Launch]:
+    """Buffers of rows on the road for one or two operands, how they lie there, and the launch that fills them."""
+    buffers, there, copies = [], [], []
+    for source in sources:
+        step = round_up(source.columns * source.element_bytes, ROW_BYTES)
+        buffer = torch.empty(source.rows * step, dtype=torch.uint8, device=f"cuda:{device}")
+        buffers.append(buffer)
+        there.append(replace(source, address=buffer.data_ptr(), ld=step // source.element_bytes))
+        wide, apart = source.columns * source.element_bytes, source.ld * source.element_bytes
+        copies.append(Copy(source.address, buffer.data_ptr(), source.rows, wide, apart, step))
+    copies.append(Copy())
+    rows = sum(source.rows for source in sources)
+    kernel = plain_kernel("repack", device)
+    return buffers, there, kernel.prepare((ceil_div(rows, REPACK_ROWS),), 32 * REPACK_ROWS, copies[:2])
 
 
 def multiplying(

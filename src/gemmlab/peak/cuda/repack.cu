@@ -1,36 +1,75 @@
-// An operand whose rows are off the copy engine's road (16 bytes), copied to rows that are on it, zeros behind each.
-// ELEMENT: bytes of an element, 1, 2 or 4. A block takes a strip of one row; each thread 16 bytes of the target, shifted
-// out of two aligned pieces of the source.
+// Operands whose rows are off the copy engine's road (16 bytes), copied to rows that are on it, zeros behind each. Both
+// operands in one launch. Each thread loads 16 aligned bytes, takes the next 16 from its neighbour, and shifts its target's
+// out of the 32.
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
-extern "C" __global__ void __launch_bounds__(256)
-    repack(const unsigned char* source, unsigned char* target, long long rows, long long row_bytes, long long source_step,
-           long long target_step) {
-  // all four in bytes
-  const long long chunks = target_step / 16;
-  const long long row = blockIdx.y + (long long)gridDim.y * blockIdx.z;
-  if (row >= rows) return;
-  for (long long chunk = (long long)blockIdx.x * 256 + threadIdx.x; chunk < chunks; chunk += 256ll * gridDim.x) {
-    const long long at = 16 * chunk;
-    uint4 out = make_uint4(0, 0, 0, 0);
-    if (at < row_bytes) {
-      const unsigned char* from = source + row * source_step + at;
-      const int past = (int)((u64)from & 3);  // bytes past a word: 0 or 2, of bytes any
-      const u32* word = (const u32*)(from - past);
-      const long long there = row_bytes - at;  // bytes of the row from here on
-      u32 words[5];
+struct Copy {
+  const unsigned char* source;
+  unsigned char* target;
+  long long rows, row_bytes, source_step, target_step;  // steps between rows in bytes; the target's a multiple of 16
+};
+
+constexpr int WARPS = 8, DEEP = 2;  // strips of 512 bytes that a warp has in flight
+
+__device__ __forceinline__ uint4 shifted(uint4 low, uint4 high, int past) {
+  u32 w[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+  if (past & 8) {
 #pragma unroll
-      for (int i = 0; i < 5; i++) words[i] = 4 * i < there + past ? __ldg(word + i) : 0;
-      u32 shifted[4];
+    for (int i = 0; i < 6; i++) w[i] = w[i + 2];
+  }
+  if (past & 4) {
 #pragma unroll
-      for (int i = 0; i < 4; i++) {
-        shifted[i] = __funnelshift_r(words[i], words[i + 1], 8 * past);
-        const long long left = there - 4 * i;
-        if (left < 4) shifted[i] = left <= 0 ? 0 : shifted[i] & ((1u << (8 * left)) - 1);
+    for (int i = 0; i < 5; i++) w[i] = w[i + 1];
+  }
+  const int bits = 8 * (past & 3);
+  return make_uint4(__funnelshift_r(w[0], w[1], bits), __funnelshift_r(w[1], w[2], bits),
+                    __funnelshift_r(w[2], w[3], bits), __funnelshift_r(w[3], w[4], bits));
+}
+
+__device__ __forceinline__ u32 kept(u32 word, long long bytes) {
+  return bytes >= 4 ? word : bytes <= 0 ? 0 : word & ((1u << (8 * bytes)) - 1);
+}
+
+extern "C" __global__ void __launch_bounds__(32 * WARPS)
+    repack(const __grid_constant__ Copy first, const __grid_constant__ Copy second) {
+  const int lane = threadIdx.x % 32;
+  for (long long line = blockIdx.x * (long long)WARPS + threadIdx.x / 32; line < first.rows + second.rows;
+       line += (long long)gridDim.x * WARPS) {
+    const bool left = line < first.rows;
+    const Copy& copy = left ? first : second;
+    const long long row = left ? line : line - first.rows;
+    const unsigned char* from = copy.source + row * copy.source_step;
+    const int past = (int)((u64)from & 15);
+    const uint4* aligned = (const uint4*)(from - past);
+    uint4* to = (uint4*)(copy.target + row * copy.target_step);
+    const long long there = copy.row_bytes + past, wanted = copy.target_step / 16;  // bytes from `aligned` on; chunks
+    for (long long strip = 0; strip < wanted; strip += 32 * DEEP) {
+      uint4 own[DEEP], extra = make_uint4(0, 0, 0, 0);
+#pragma unroll
+      for (int deep = 0; deep < DEEP; deep++) {
+        const long long chunk = strip + 32 * deep + lane;
+        own[deep] = 16 * chunk < there ? __ldcs(aligned + chunk) : make_uint4(0, 0, 0, 0);
       }
-      out = make_uint4(shifted[0], shifted[1], shifted[2], shifted[3]);
+      if (lane == 31 && 16 * (strip + 32 * DEEP) < there) extra = __ldcs(aligned + strip + 32 * DEEP);
+#pragma unroll
+      for (int deep = 0; deep < DEEP; deep++) {
+        const uint4 ahead = deep + 1 < DEEP ? own[deep + 1 < DEEP ? deep + 1 : 0] : extra;
+        // the neighbour's; lane 31's is lane 0's of the strip behind, or what lane 31 fetched itself
+        const uint4 mine = own[deep];
+        uint4 next;
+        next.x = __shfl_sync(~0u, lane == 0 && deep + 1 < DEEP ? ahead.x : mine.x, (lane + 1) % 32);
+        next.y = __shfl_sync(~0u, lane == 0 && deep + 1 < DEEP ? ahead.y : mine.y, (lane + 1) % 32);
+        next.z = __shfl_sync(~0u, lane == 0 && deep + 1 < DEEP ? ahead.z : mine.z, (lane + 1) % 32);
+        next.w = __shfl_sync(~0u, lane == 0 && deep + 1 < DEEP ? ahead.w : mine.w, (lane + 1) % 32);
+        if (deep + 1 == DEEP && lane == 31) next = extra;
+        const long long chunk = strip + 32 * deep + lane, left_bytes = copy.row_bytes - 16 * chunk;
+        uint4 out = shifted(mine, next, past);
+        if (left_bytes < 16)
+          out = make_uint4(kept(out.x, left_bytes), kept(out.y, left_bytes - 4), kept(out.z, left_bytes - 8),
+                           kept(out.w, left_bytes - 12));
+        if (chunk < wanted) to[chunk] = out;
+      }
     }
-    *(uint4*)(target + row * target_step + at) = out;
   }
 }

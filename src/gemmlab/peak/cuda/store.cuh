@@ -63,9 +63,11 @@ DEVICE u16 element_at(u32 block, int row, int column) {
 }
 
 // Rows of the block to D, whose rows may begin at any element: 8 lanes a row, each writes 16 aligned bytes, shifted out
-// of five words of the block. The first lane writes what is left at both ends, 8 elements in all. A warp takes 4 rows.
+// of five words of the block. The first lane writes what is left at both ends, 8 elements in all. A warp takes 4 rows,
+// then those of the next of `STORERS` warps are others'.
+constexpr int STORERS = 3;
 DEVICE void rows_by_threads(u32 block, u16* d, long long ldd, int rows, int columns, int warp, int lane) {
-  for (int row = 4 * warp + lane / 8; row < rows; row += 16) {
+  for (int row = 4 * warp + lane / 8; row < rows; row += 4 * STORERS) {
     u16* to = d + row * ldd;
     const int ahead = (int)(((u64)to & 15) / 2), part = lane % 8, first = 8 * part - ahead, odd = ahead & 1;
     if (first >= 0 && first + 8 <= columns) {
