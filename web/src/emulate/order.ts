@@ -48,7 +48,7 @@ export class Order {
     const last = numbers.length;
     let step = Math.floor((last * 618) / 1000) + 1 + (Math.abs(seed) % 97);
     while (gcd(step, last) !== 1) step += 1;
-    return numbers.map((_, place) => numbers[(place * step + Math.abs(seed)) % last]!);
+    return numbers.map((_, place) => numbers[(place * step + (Math.abs(seed) % last)) % last]!);
   }
 
   /** A block begins: all its threads can run. */

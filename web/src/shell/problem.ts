@@ -13,7 +13,7 @@ type Name = keyof typeof BENCH;
 export function problemFields(section: Section<any, any>, shown: readonly Name[]): TemplateResult {
   const values = store.values(section) as Record<string, string | number>;
   const set = (name: Name, value: unknown) => store.set(section, { [name]: value } as never);
-  return html`<div class="fields">
+  return html`<div class="fields snug">
     ${shown.map((name) => {
       const label = t(`field.${name}`);
       const among = CHOICES[name];

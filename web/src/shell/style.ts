@@ -199,6 +199,17 @@ export const base = css`
     grid-template-columns: repeat(auto-fit, minmax(min(100%, max(150px, 15%)), 1fr));
     align-items: end;
   }
+  /* side by side as they need room: a choice as its words do, a number as a few digits do */
+  .fields.snug {
+    display: flex;
+    flex-wrap: wrap;
+  }
+  .fields.snug label {
+    flex: 1 1 76px;
+  }
+  .fields.snug label:has(select) {
+    flex: 1 1 205px;
+  }
   .row {
     display: flex;
     flex-wrap: wrap;
@@ -273,6 +284,21 @@ export const base = css`
   :focus-visible {
     outline: 3px solid var(--sky);
     outline-offset: 2px;
+  }
+  @media (max-width: 600px) {
+    .card {
+      padding: 14px 14px;
+    }
+    table {
+      font-size: 0.9rem;
+    }
+    td,
+    th {
+      padding-right: 7px;
+    }
+    tr > :last-child {
+      padding-right: 0;
+    }
   }
   @media (prefers-reduced-motion: reduce) {
     *,

@@ -24,17 +24,18 @@ const BINARY = [
 
 const language = () => store.page.lang;
 
+/** Italian leaves four digits together by itself, so that columns would not look alike. */
+const written = (how: Intl.NumberFormatOptions, of: Language): Intl.NumberFormat =>
+  new Intl.NumberFormat(of, { ...how, useGrouping: 'always' } as unknown as Intl.NumberFormatOptions);
+
 /** A whole number in full: 134,217,728 or 134.217.728. */
 export function count(value: number, of: Language = language()): string {
-  return new Intl.NumberFormat(of, {
-    maximumFractionDigits: 6,
-    useGrouping: 'always',
-  } as unknown as Intl.NumberFormatOptions).format(value);
+  return written({ maximumFractionDigits: 6 }, of).format(value);
 }
 
 /** A number with so many significant digits and no prefix. */
 export function digits(value: number, significant = 3, of: Language = language()): string {
-  return new Intl.NumberFormat(of, { maximumSignificantDigits: significant }).format(value);
+  return written({ maximumSignificantDigits: significant }, of).format(value);
 }
 
 /** A value with an SI prefix and its unit: 1.94 TB/s. */
@@ -51,6 +52,11 @@ export function between(low: number, high: number, unit: string, to: string, of:
   const [first, last] = [si(low, unit, 3, of), si(high, unit, 3, of)];
   const [number, scaled] = first.split(' ');
   return `${last.endsWith(` ${scaled}`) ? number : first} ${to} ${last}`;
+}
+
+/** A power as it is written by hand: 10⁻⁶. */
+export function power(base: number, exponent: number): string {
+  return `${base}${[...String(exponent)].map((sign) => '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'['-0123456789'.indexOf(sign)]).join('')}`;
 }
 
 /** Bytes of a memory in binary units, as data sheets mean them: 164 KiB. */

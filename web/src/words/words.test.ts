@@ -3,7 +3,7 @@ import { SECTIONS } from '../state/sections';
 import { store } from '../state/store';
 import en from './en.json';
 import it from './it.json';
-import { between, capacity, count, percent, si } from './numbers';
+import { between, capacity, count, digits, percent, power, si } from './numbers';
 import { fill, t } from './words';
 
 type Words = Record<string, string>;
@@ -63,12 +63,14 @@ test('places are filled, numbers as the language writes them', () => {
   expect(fill('{n} {n:tile|tiles}', { n: 134217728 }, 'it')).toBe('134.217.728 tiles');
   expect(fill('{gone}', {}, 'en')).toBe('{gone}');
   expect(count(1234, 'it')).toBe('1.234');
+  expect(digits(1935, 4, 'it')).toBe('1.935');
   expect(si(1.935e12, 'B/s', 3, 'en')).toBe('1.94 TB/s');
   expect(si(1.935e12, 'B/s', 4, 'it')).toBe('1,935 TB/s');
   expect(si(0.00352, 's', 3, 'en')).toBe('3.52 ms');
   expect(si(2690, 's', 3, 'en')).toBe('2,690 s');
   expect(between(0.2041, 0.2079, 's', 'to', 'en')).toBe('204 to 208 ms');
   expect(between(9.5e-4, 1.2e-3, 's', '-', 'it')).toBe('950 µs - 1,2 ms');
+  expect(power(10, -6) + power(2, 137)).toBe('10⁻⁶2¹³⁷');
   expect(capacity(41943040, 'en')).toBe('40 MiB');
   expect(percent(0.514, 2, 'en')).toBe('51%');
 });

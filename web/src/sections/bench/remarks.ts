@@ -65,15 +65,9 @@ function ranked(lines: readonly Line[], run: Outcome): TemplateResult | typeof n
     ${
       others.length === 0
         ? t('bench.tied', { kernels: names(best!) })
-        : html`${t('bench.fastest', { kernels: names(best!), n: best!.length })}
-          ${others.map(
-            (group) =>
-              html` ${t('bench.slower', {
-                kernels: names(group),
-                times: times(group),
-                n: group.length,
-              })}`,
-          )}`
+        : `${t('bench.fastest', { kernels: names(best!), n: best!.length })}${others
+            .map((group) => t('bench.slower', { kernels: names(group), times: times(group), n: group.length }))
+            .join('')}.`
     }
     ${found.close.map(
       ([one, other]) => html`${t('bench.overlap', { kernel: nameOf(one.variant), other: nameOf(other.variant) })} `,

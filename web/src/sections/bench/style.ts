@@ -6,7 +6,7 @@ export const look = css`
   .bench {
     display: grid;
     gap: 18px;
-    grid-template-columns: 250px minmax(0, 1fr);
+    grid-template-columns: 264px minmax(0, 1fr);
     align-items: start;
     margin-top: 18px;
   }
@@ -68,13 +68,25 @@ export const look = css`
     font-size: 0.88rem;
   }
   label.check {
+    display: flex;
+    gap: 6px;
+    align-items: center;
     color: var(--ink);
     font-size: 0.95rem;
     padding: 3px 0;
   }
+  label.check input {
+    flex: none;
+  }
   .actions {
     display: grid;
     gap: 8px;
+    /* in reach where the form is longer than the window */
+    position: sticky;
+    bottom: -14px;
+    padding: 8px 0 14px;
+    margin-bottom: -14px;
+    background: var(--paper);
   }
   .device {
     border-left: 3px solid var(--teal);
@@ -110,6 +122,9 @@ export const look = css`
     max-width: 9.5em;
     margin-left: auto;
   }
+  td[data-figure='time'] .note {
+    white-space: nowrap;
+  }
   td .note.right {
     color: var(--teal);
   }
@@ -121,7 +136,7 @@ export const look = css`
     vertical-align: bottom;
   }
   td[data-figure='verdict'] {
-    min-width: 8.5em;
+    min-width: 7em;
   }
   th.whole {
     white-space: nowrap;

@@ -16,6 +16,7 @@ import {
 } from '../../count/film';
 import { smallestTile } from '../../count/knee';
 import { reads } from '../../count/reads';
+import { limits, type Limits } from '../../count/roofs';
 import { bandwidthOf, chipOf, kneeOf, peakOf } from '../../data/chips';
 import raw from '../../data/chips.json';
 import formats from '../../data/formats.json';
@@ -47,6 +48,22 @@ const SIDE = 32;
 const GRID = { down: 6, across: 12, programs: 12, high: 3, wide: 4 } as const;
 const BIG = { n: 8192, tile: 128, group: 8 } as const;
 const tilesBig = BIG.n / BIG.tile;
+/** Where the bench stands when the chapter of the cache opens it: so many programs at once there are here too. */
+const CACHE = {
+  m: BIG.n,
+  n: BIG.n,
+  k: BIG.n,
+  kernel: 'tensor',
+  format: 'float16',
+  t: 16,
+  bm: BIG.tile,
+  bn: BIG.tile,
+  bk: 32,
+  raster: 'n',
+  group: BIG.group,
+} as const;
+const big = limits(chip, CACHE) as Limits;
+const slots = big.grid.slots;
 const both = (down: number, across: number, group: number, programs: number) => {
   const found = strips(down, across, group, programs);
   return found.a + found.b;
@@ -57,7 +74,7 @@ const peak16 = peakOf(chip, 'float16')!;
 const bandwidth = bandwidthOf(chip, 'dram')!;
 const instruction = raw[CHIP].instructions.float16;
 const ARRAY = { rows: 4, columns: 4, m: 6, long: 1000 } as const;
-const REST = { down: 11, across: 10, tile: 128 } as const;
+const REST = { down: 11, across: 10, high: 256, wide: 128 } as const;
 const tilesOfRest = REST.down * REST.across;
 
 const products = (x: readonly number[], y: readonly number[]) => x.map((each, i) => `${each}·${y[i]}`).join(' + ');
@@ -156,8 +173,10 @@ export const FACTS = {
     tiles: tilesBig,
     sms,
     group: BIG.group,
-    rowBig: both(tilesBig, tilesBig, 1, sms),
-    groupBig: both(tilesBig, tilesBig, BIG.group, sms),
+    slots,
+    held: big.held.programs,
+    rowBig: both(tilesBig, tilesBig, 1, slots),
+    groupBig: both(tilesBig, tilesBig, BIG.group, slots),
   },
   tensor: {
     im: instruction[0]!,
@@ -190,6 +209,7 @@ export const FACTS = {
     longUsed: arrayUsed(ARRAY.rows, ARRAY.columns, ARRAY.long),
   },
   rest: {
+    ...REST,
     tiles: tilesOfRest,
     sms,
     over: tilesOfRest - sms,
@@ -206,32 +226,22 @@ export const BENCH: Readonly<Record<ChapterName, Readonly<Record<string, number 
   single: { ...cube, kernel: 'naive', format: 'float32' },
   tile: { ...cube, kernel: 'tiled', t: SIDE, format: 'float32' },
   reads: { ...cube, kernel: 'tiled', t: 16, format: 'float32' },
-  wait: { m: LATE.side, n: LATE.side, k: LATE.a.length, kernel: 'tiled', t: LATE.side, format: 'float32' },
-  roof: { ...cube, kernel: 'tiled', t: SIDE, format: 'float32', chip: CHIP, at: 'roofs' },
-  cache: {
-    m: BIG.n,
-    n: BIG.n,
-    k: BIG.n,
-    kernel: 'tensor',
-    format: 'float16',
-    bm: BIG.tile,
-    bn: BIG.tile,
-    bk: 32,
-    raster: 'n',
-    group: BIG.group,
-    chip: CHIP,
-    at: 'order',
+  wait: {
+    ...{ m: LATE.side, n: LATE.side, k: LATE.a.length, kernel: 'tiled', t: LATE.side, format: 'float32' },
+    cut: 'second',
   },
+  roof: { ...cube, kernel: 'tiled', t: SIDE, format: 'float32', chip: CHIP, at: 'roofs' },
+  cache: { ...CACHE, chip: CHIP, at: 'order' },
   tensor: { m: 4096, n: 4096, k: 4096, kernel: 'tensor', format: 'float16', chip: CHIP, at: 'roofs' },
   array: { m: ARRAY.m, n: ARRAY.columns, k: ARRAY.rows, kernel: 'naive', format: 'int8' },
   rest: {
-    m: REST.down * REST.tile,
-    n: REST.across * REST.tile,
+    m: REST.down * REST.high,
+    n: REST.across * REST.wide,
     k: 4096,
     kernel: 'tensor',
     format: 'float16',
-    bm: REST.tile,
-    bn: REST.tile,
+    bm: REST.high,
+    bn: REST.wide,
     bk: 32,
     chip: CHIP,
     at: 'waves',

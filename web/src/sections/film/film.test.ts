@@ -1,13 +1,16 @@
 import { describe, expect, test } from 'vitest';
+import { limits, type Limits } from '../../count/roofs';
+import { wave } from '../../count/waves';
+import { chipOf } from '../../data/chips';
 import { uniform } from '../../state/random';
+import { SHARED } from '../../state/shared';
 import { store } from '../../state/store';
 import { fill } from '../../words/words';
+import bench from '../bench/section';
 import { argumentsOf, FILM } from './chapters';
-import { BENCH, FACTS } from './facts';
+import { BENCH, CHIP, FACTS } from './facts';
 import { ANSWERS, numberOf, reckon } from './reckon';
 import here, { CHAPTERS, LARGEST } from './section';
-import bench from '../bench/section';
-import { SHARED } from '../../state/shared';
 import en from './words/en.json';
 import it from './words/it.json';
 
@@ -155,4 +158,25 @@ test('the bench can stand at the numbers of every chapter', () => {
       expect(param.read(String(value)), `${chapter} ${name}`).toBe(value);
     }
   }
+});
+
+test('the bench counts strips and rounds as the chapters that open it do', () => {
+  const on = (chapter: 'cache' | 'rest', changes = {}) =>
+    limits(chipOf(CHIP, {} as never), {
+      t: 16,
+      raster: 'n',
+      group: 1,
+      ...BENCH[chapter],
+      ...changes,
+    } as never) as Limits;
+  const strips = ({ grid }: Limits) => wave(grid, 0).rows.size + wave(grid, 0).columns.size;
+  expect(strips(on('cache'))).toBe(FACTS.cache.groupBig);
+  expect(strips(on('cache', { group: 1 }))).toBe(FACTS.cache.rowBig);
+  const { waves, grid } = on('rest');
+  expect([waves!.programs, grid.slots, Math.ceil(waves!.waves)]).toEqual([
+    FACTS.rest.tiles,
+    FACTS.rest.sms,
+    FACTS.rest.rounds,
+  ]);
+  expect(waves!.efficiency).toBeCloseTo(FACTS.rest.used, 12);
 });

@@ -8,7 +8,7 @@ import { tag } from '../../shell/element';
 import { count, percent } from '../../words/numbers';
 import { t } from '../../words/words';
 
-const [WIDE, TALL, LEFT, FOOT] = [640, 220, 64, 42];
+const [WIDE, TALL, LEFT, FOOT] = [460, 200, 48, 42];
 
 interface Swept {
   readonly bits: readonly number[];

@@ -4,7 +4,7 @@ import { html, nothing, svg, type TemplateResult } from 'lit';
 import { bitLength, valueOf, type Sum, type Term } from '../../count/fused';
 import { ink } from '../../draw/colours';
 import { tag } from '../../shell/element';
-import { count, digits } from '../../words/numbers';
+import { count, digits, power } from '../../words/numbers';
 import { t } from '../../words/words';
 import type { Traced } from './drawn';
 
@@ -18,8 +18,8 @@ export const said = (value: number): string => (Number.isFinite(value) ? small(v
 /** A number that may be far below 1: from there on with a power of ten. */
 export function small(value: number, significant: number): string {
   if (value === 0 || Math.abs(value) >= 1e-3) return digits(value, significant);
-  const power = Math.floor(Math.log10(Math.abs(value)));
-  return `${digits(value / 10 ** power, significant)} · 10^${power}`;
+  const place = Math.floor(Math.log10(Math.abs(value)));
+  return `${digits(value / 10 ** place, significant)} · ${power(10, place)}`;
 }
 
 const low = ({ exponent, fraction }: Term): number => (exponent ?? 0) - fraction;
@@ -83,7 +83,7 @@ export function traceFigure(of: Traced, sum: Sum): TemplateResult {
         role="img"
         aria-label=${t('precision.trace.picture')}
       >
-        ${[sum.largest, sum.scale].map((exponent) => svg`<text x=${x(exponent) + CELL / 2} y="14" font-size="11" text-anchor="middle">2^${exponent}</text>`)}
+        ${[sum.largest, sum.scale].map((exponent) => svg`<text x=${x(exponent) + CELL / 2} y="14" font-size="11" text-anchor="middle">${power(2, exponent)}</text>`)}
         ${rows.map((at, line) => {
           const term = sum.terms[at]!;
           const name =
@@ -107,9 +107,9 @@ export function traceFigure(of: Traced, sum: Sum): TemplateResult {
   `;
 }
 
-/** An operand, short enough for the row's name. */
+/** An operand without its sign, short enough for the row's name: the row has the product's sign and bits. */
 function short(of: Traced, code: number): string {
-  return digits(valueOf(code, of.unit.format), 4);
+  return digits(Math.abs(valueOf(code, of.unit.format)), 4);
 }
 
 /** A finite double as whole number and power of two, without zeros behind. */

@@ -67,7 +67,7 @@ class Precision extends LabElement {
   protected override render(): TemplateResult {
     const state = store.values(here);
     const name = state.unit as UnitName;
-    const { terms, width, accumulate, format, sum } = unitOf(name);
+    const { about, terms, width, accumulate, format, sum } = unitOf(name);
     return html`
       <h1>${t('precision.title')}</h1>
       <p>${t('precision.lead')}</p>
@@ -75,12 +75,11 @@ class Precision extends LabElement {
         <label
           >${t('precision.unit')}
           <select data-name="unit" @change=${(event: Event) => this.set('unit', event)}>
-            ${Object.entries(UNITS).map(
-              ([each, unit]) => html`<option value=${each} .selected=${each === name}>${each} (${unit.about})</option>`,
-            )}
+            ${Object.keys(UNITS).map((each) => html`<option value=${each} .selected=${each === name}>${each}</option>`)}
           </select></label
         >
         <p class="small quiet">
+          <span lang="en">${about}</span>:
           ${t('precision.unit.about', { terms, width, accumulate, format, sum: t(`precision.sum.${sum}`) })}
         </p>
       </section>

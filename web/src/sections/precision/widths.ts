@@ -5,12 +5,12 @@ import told from '../../data/precision.json';
 import { UNITS, unitOf, type UnitName } from '../../count/fused';
 import { ink, type Role } from '../../draw/colours';
 import { tag } from '../../shell/element';
-import { count, percent } from '../../words/numbers';
+import { count, percent, power } from '../../words/numbers';
 import { t } from '../../words/words';
 import { traced } from './drawn';
 import { said, small } from './trace';
 
-const [WIDE, TALL, LEFT, FOOT] = [640, 260, 72, 42];
+const [WIDE, TALL, LEFT, FOOT] = [460, 240, 48, 42];
 const LINES: Readonly<Record<string, readonly [Role, string]>> = {
   wgmma: ['brick', ''],
   promoted: ['ochre', '7 4'],
@@ -39,7 +39,7 @@ export function others(name: UnitName, a: readonly number[], b: readonly number[
           ${names.map((each) => {
             const of = traced(each, a, b);
             return html`<tr class=${each === name ? 'now' : ''}>
-              <th scope="row">${each}</th>
+              <th scope="row">${broken(each)}</th>
               <td class="n">${of.unit.width}</td>
               <td class="n">${of.unit.terms}</td>
               <td class="n">${said(of.result)}</td>
@@ -51,6 +51,10 @@ export function others(name: UnitName, a: readonly number[], b: readonly number[
     </div>
   `;
 }
+
+/** A name that may go on in the next line after each dot. */
+const broken = (name: string): TemplateResult =>
+  html`${name.split('.').map((part, at) => (at === 0 ? part : html`.<wbr />${part}`))}`;
 
 export function widthsCard(): TemplateResult {
   const keys = Object.keys(LINES);
@@ -75,7 +79,7 @@ export function widthsCard(): TemplateResult {
           ${Array.from({ length: most - least + 1 }, (_, place) => {
             const error = 10 ** (least + place);
             return svg`<line x1=${LEFT} x2=${WIDE - 20} y1=${y(error)} y2=${y(error)} stroke=${ink('grid')}></line>
-              <text x=${LEFT - 6} y=${y(error) + 4} font-size="12" text-anchor="end">10^${least + place}</text>`;
+              <text x=${LEFT - 6} y=${y(error) + 4} font-size="12" text-anchor="end">${power(10, least + place)}</text>`;
           })}
           ${growth.k.map((k) => svg`<text x=${x(k)} y=${TALL - FOOT + 20} font-size="12" text-anchor="middle">${count(k)}</text>`)}
           <text x=${(LEFT + WIDE) / 2} y=${TALL - 2} font-size="12" text-anchor="middle">

@@ -24,7 +24,8 @@ export function sourceCard(state: State, of: Play, line: number | null): Templat
             const marks = pair.flatMap((each, place) => (each === number ? [place + 1] : []));
             return html`<li class=${[number === line ? 'now' : '', gone ? 'gone' : ''].join(' ')}>
               <span class="number" aria-hidden="true">${number}</span>
-              <code>${text.slice(indent) || ' '}</code>
+              ${barrier < 0 ? nothing : html`<span class="indent">${' '.repeat(text.search(/\S/) - indent)}</span>${toggle(state, barrier, gone)}`}
+              <code>${(barrier < 0 ? text.slice(indent) : text.trim()) || ' '}</code>
               ${
                 marks.length > 0
                   ? html`<span class="mark" title=${t('schedules.mark', { n: marks.join(', ') })}
@@ -34,7 +35,6 @@ export function sourceCard(state: State, of: Play, line: number | null): Templat
                     >`
                   : nothing
               }
-              ${barrier < 0 ? nothing : toggle(state, barrier, gone)}
             </li>`;
           })}
         </ol>

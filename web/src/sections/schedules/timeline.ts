@@ -113,7 +113,7 @@ export function nearby(state: State, of: Play, name: string): TemplateResult {
   const first = Math.max(0, Math.min(at - AROUND, of.steps.length - 2 * AROUND - 1));
   const pair: readonly number[] = of.races[0]?.steps ?? [];
   return html`
-    <div class="scroll" tabindex="0" role="region" aria-label=${name}>
+    <div class="scroll steps" tabindex="0" role="region" aria-label=${name}>
       <table>
         <caption class="unseen">
           ${name}

@@ -39,11 +39,19 @@ class Schedules extends LabElement {
       ol.code code {
         white-space: pre;
       }
+      ol.code .indent {
+        white-space: pre;
+        margin-right: -10px;
+        font:
+          0.86rem/1.5 ui-monospace,
+          Menlo,
+          Consolas,
+          monospace;
+      }
       .gap {
         margin-top: 18px;
       }
-      .fields.wide {
-        grid-template-columns: repeat(auto-fit, minmax(min(100%, 150px), 1fr));
+      .fields {
         margin-bottom: 8px;
       }
       .number {
@@ -70,9 +78,7 @@ class Schedules extends LabElement {
         background: var(--paper);
         border: 1px solid var(--edge);
         border-radius: 7px;
-        margin: 2px 0 2px auto;
-        position: sticky;
-        right: 4px;
+        margin: 2px 0;
         font-size: 0.85rem;
         white-space: nowrap;
       }
@@ -128,6 +134,9 @@ class Schedules extends LabElement {
         border: 1px solid var(--edge);
         border-radius: 7px;
       }
+      .steps {
+        max-width: 640px;
+      }
       .cells svg {
         max-width: 420px;
       }
@@ -163,7 +172,7 @@ class Schedules extends LabElement {
     const { side } = kernelOf(state.rung);
     const blocks = { bx: Math.ceil(state.pn / side), by: Math.ceil(state.pm / side) } as const;
     return html`
-      <div class="fields wide">
+      <div class="fields snug">
         ${this.chooser('rung', KERNELS, state.rung)} ${this.chooser('order', ORDERS, state.order)}
         ${state.order === 'random' ? this.number('seed', t('schedules.seed'), 0, 9999, state.seed) : nothing}
         ${Object.entries(sides).map(([name, label]) => this.number(name, label, 1, 32, state[name as 'pm']))}

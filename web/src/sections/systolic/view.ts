@@ -115,7 +115,7 @@ class Systolic extends LabElement {
     const { m, n, k } = store.values(here);
     const sides = { am: 'm', an: 'n', ak: 'k' } as const;
     return html`
-      <div class="fields">
+      <div class="fields snug">
         ${this.chooser('pes', SIZES, String(given.rows), (size) => `${size} x ${size}`)}
         ${this.chooser('flow', FLOWS, given.flow, (flow) => t(`systolic.flow.${flow}`))}
         ${

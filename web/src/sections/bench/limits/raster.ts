@@ -86,23 +86,9 @@ class Raster extends Drawn {
       rows: at.rows.size,
       columns: at.columns.size,
     });
-    const go = (to: number) => store.set(here, { wave: Math.min(rounds - 1, Math.max(0, to)) });
     return html`<div class="pair">
       <div>
-        <div class="row">
-          <button @click=${() => go(index - 1)} ?disabled=${index === 0}>${t('bench.limits.before')}</button>
-          <button @click=${() => go(index + 1)} ?disabled=${index >= rounds - 1}>${t('bench.limits.next')}</button>
-        </div>
-        <label
-          >${t('bench.limits.slider')}
-          <input
-            type="range"
-            min="1"
-            max=${rounds}
-            .value=${String(index + 1)}
-            ?disabled=${rounds === 1}
-            @input=${(event: Event) => go((event.target as HTMLInputElement).valueAsNumber - 1)}
-        /></label>
+        ${rounds === 1 ? nothing : this.ways(index, rounds)}
         <figure>
           <canvas role="img" aria-label=${said}></canvas>
         </figure>
@@ -115,6 +101,23 @@ class Raster extends Drawn {
       </div>
       <div>${this.orders(limits)}</div>
     </div>`;
+  }
+
+  private ways(index: number, rounds: number): TemplateResult {
+    const go = (to: number) => store.set(here, { wave: Math.min(rounds - 1, Math.max(0, to)) });
+    return html`<div class="row">
+        <button @click=${() => go(index - 1)} ?disabled=${index === 0}>${t('bench.limits.before')}</button>
+        <button @click=${() => go(index + 1)} ?disabled=${index >= rounds - 1}>${t('bench.limits.next')}</button>
+      </div>
+      <label
+        >${t('bench.limits.slider')}
+        <input
+          type="range"
+          min="1"
+          max=${rounds}
+          .value=${String(index + 1)}
+          @input=${(event: Event) => go((event.target as HTMLInputElement).valueAsNumber - 1)}
+      /></label>`;
   }
 
   /** The order that is set first, then the usual ones. */

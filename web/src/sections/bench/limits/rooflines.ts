@@ -34,7 +34,7 @@ class Rooflines extends Drawn {
         align-items: start;
       }
       .beside.wide {
-        grid-template-columns: minmax(0, 4fr) minmax(0, 5fr);
+        grid-template-columns: minmax(0, 5fr) minmax(0, 7fr);
       }
       .key {
         display: inline-block;
@@ -53,6 +53,9 @@ class Rooflines extends Drawn {
       td,
       th {
         padding-right: 7px;
+      }
+      tr > :last-child {
+        padding-right: 0;
       }
       figure text {
         paint-order: stroke;
@@ -132,7 +135,7 @@ class Rooflines extends Drawn {
     const { roofs, peak, moved, seconds, bound } = limits;
     const top = peak.flopPerS;
     const reached = moved.flop / seconds;
-    const width = this.width < WIDE ? this.width : ((this.width - 18) * 4) / 9;
+    const width = this.width < WIDE ? this.width : ((this.width - 18) * 5) / 12;
     const values = roofs.flatMap(({ intensity, knee }) => [intensity, knee]);
     const x = new LogAxis(Math.min(...values, 1) / 2, Math.max(...values, 1) * 8, 50, width - 12);
     const knees = roofs.map(({ level, knee }) =>

@@ -18,15 +18,7 @@ export class Limits extends LabElement {
     base,
     css`
       .fields {
-        display: flex;
-        flex-wrap: wrap;
         margin: 12px 0 4px;
-      }
-      .fields label {
-        flex: 1 1 70px;
-      }
-      .fields label:has(select) {
-        flex: 1 1 180px;
       }
     `,
   ];

@@ -143,13 +143,13 @@ export function cache(now: number): Picture {
 
 /** The first wave of a large product: row by row, and down groups of rows. */
 function bigOrders(): Picture {
-  const { tiles, sms, group, rowBig, groupBig } = FACTS.cache;
+  const { tiles, slots, group, rowBig, groupBig } = FACTS.cache;
   const size = 3.3;
   const wide = tiles * size;
   const order = (x: number, each: number, strips: number, name: string) => svg`
     ${label(x + wide / 2, 36, name, { size: 16 })}
     ${box(x, 50, wide, wide, { line: 'edge' })}
-    ${Array.from({ length: sms }, (_, i) => {
+    ${Array.from({ length: slots }, (_, i) => {
       const [row, column] = tileOf(i, tiles, tiles, each);
       return box(x + column * size, 50 + row * size, size, size, { fill: 'plum', line: 'none', round: 0 });
     })}
