@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gemmlab.chips import Chip
     from gemmlab.emulator import emulate
-    from gemmlab.experiment import explain, simulate_array
+    from gemmlab.experiment import explain, profile_model, simulate_array
     from gemmlab.kernels import Kernel
     from gemmlab.problem import Gemm
     from gemmlab.record import Record
 
-__all__ = ["Chip", "Gemm", "Kernel", "Record", "emulate", "explain", "simulate_array"]
+__all__ = ["Chip", "Gemm", "Kernel", "Record", "emulate", "explain", "profile_model", "simulate_array"]
 
 HOMES = {
     "Chip": "gemmlab.chips",
@@ -24,6 +24,7 @@ HOMES = {
     "Record": "gemmlab.record",
     "emulate": "gemmlab.emulator",
     "explain": "gemmlab.experiment",
+    "profile_model": "gemmlab.experiment",
     "simulate_array": "gemmlab.experiment",
 }
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gemmlab.experiment.systolic import Simulated, simulate, simulate_array
     from gemmlab.experiment.systolic_chips import array_of, fitting
     from gemmlab.experiment.systolic_still import InFlight, Still, state_of, still_of
+    from gemmlab.experiment.workload import profile_model
 
 __all__ = [
     "Asked",
@@ -31,6 +32,7 @@ __all__ = [
     "multiplied",
     "named_kernel",
     "on_chip",
+    "profile_model",
     "require",
     "run_one",
     "run_together",
@@ -54,6 +56,7 @@ LATER = {
     "emulate_kernel": "emulating",
     "multiplied": "multiplying",
     "named_kernel": "named_kernels",
+    "profile_model": "workload",
     "run_one": "running",
     "run_together": "running",
     "simulate": "systolic",

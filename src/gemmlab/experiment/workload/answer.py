@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from gemmlab.record import Record
+from gemmlab.record import ChangeSection, Record
 from gemmlab.workload import Call, Other, Workload
 
 
@@ -36,5 +36,20 @@ class Answer(msgspec.Struct, frozen=True):
     rest_s: float  #: of time_s, everything else that ran
     idle_s: float  #: of a measured span, when no kernel ran
     unread_s: float  #: measured: of multiplications whose sizes the source does not say
-    perfect_gain: float  #: share of time_s that would be saved if every multiplication were at its limit
-    advised_gain: float  #: share of time_s that would be saved by each row's best change
+    #: share of time_s that would be saved if every multiplication were at its limit, in a format that its advice allows
+    perfect_gain: float
+    #: share of time_s that would be saved by each row's best change, those of the whole program chosen together
+    advised_gain: float
+    #: each change once, with what it gains in all the rows that it touches together; the largest gain first
+    changes: tuple[ChangeSection, ...] = ()
+    notes: tuple[str, ...] = ()  #: what else is to be said: the source's notes, and those of the prediction
+
+    @property
+    def flop(self) -> int:
+        """Counted work: multiplications, and what is known of the rest."""
+        return self.workload.flop + sum(other.flop or 0 for other in self.workload.others)
+
+    @property
+    def flop_share(self) -> float:
+        """Counted: the multiplications' share of the work."""
+        return self.workload.flop / self.flop if self.flop else 0.0

@@ -1,0 +1,46 @@
+"""The chip that an answer is for, and whether it is the one that a trace was taken on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gemmlab.chips import Chip, get, load, names
+from gemmlab.record import require_type
+from gemmlab.workload import Workload
+
+DEFAULT = "h100-sxm"
+
+
+class Device(NamedTuple):
+    """What the answer is predicted for."""
+
+    chip: Chip
+    foreign: bool  #: the source's times are another chip's: all is predicted
+    notes: tuple[str, ...]
+
+
+def device_of(workload: Workload, chip: Chip | str | None) -> Device:
+    """The chip that was asked for, else the one that the trace names, else the default.
+
+    Raises GemmlabError for a chip that is unknown.
+    """
+    traced = reported(workload.chip)
+    if chip is None:
+        told = (
+            () if traced or not workload.chip else (f"no chip file knows `{workload.chip}`: predicted for {DEFAULT}",)
+        )
+        return Device(traced or get(DEFAULT), False, told)
+    wanted = load(chip) if isinstance(chip, str) else chip
+    require_type("chip", wanted, Chip, 'a name such as "h100-sxm", a file, or a Chip')
+    timed = workload.span_s is not None or any(call.time_s is not None for call in workload.calls)
+    if traced is None or traced.name == wanted.name or not timed:
+        return Device(wanted, False, ())
+    note = f"the source's times are of a {traced.name}: every time for {wanted.name} is predicted"
+    return Device(wanted, True, (note,))
+
+
+def reported(text: str) -> Chip | None:
+    """The built-in chip that a driver reports by that name, or that has that name; None where none does."""
+    if not text:
+        return None
+    return next((found for name in names() if text in ((found := get(name)).name, *found.reported_as)), None)

@@ -1,0 +1,68 @@
+"""The host's part: launches that keep a device waiting, and what to say of it."""
+
+from __future__ import annotations
+
+from gemmlab.experiment.workload.answer import Rest
+from gemmlab.experiment.workload.look import Look
+from gemmlab.record import ChangeSection
+from gemmlab.units import seconds_text
+from gemmlab.workload import Workload
+
+#: of one operator on the host, eager: an addition on a server with an H200, PyTorch 2.11 (benchmarks/networks_parts.py)
+HOST_S = 10e-6
+IDLE = 0.1  # of the time: a device that waits longer is worth a word
+COMPILED = "torch.compile"
+LINE = 'model = torch.compile(model, mode="reduce-overhead")  # CUDA graphs: one launch for a whole step'
+DIGITS = "graphs alone: none; torch.compile also fuses what lies between: float32 rounding, 2^-24 a step, other casts"
+
+
+def operators(looks: list[Look], rest: tuple[Rest, ...]) -> int:
+    """Operators that launch something."""
+    return sum(look.call.count for look in looks) + sum(each.other.count for each in rest if each.time_s > 0)
+
+
+def waiting_s(workload: Workload, looks: list[Look], rest: tuple[Rest, ...]) -> float:
+    """Predicted seconds that a device waits for an eager host: only a traced model's operators are told one by one."""
+    if workload.kind != "model" or any(name.startswith(COMPILED) for name, _ in workload.settings):
+        return 0.0
+    working = sum(look.time_s for look in looks) + sum(each.time_s for each in rest)
+    return max(0.0, operators(looks, rest) * HOST_S - working)
+
+
+def host_notes(workload: Workload, looks: list[Look], rest: tuple[Rest, ...], *, foreign: bool) -> tuple[str, ...]:
+    """What is to be said of the host, and of times that are not known alike."""
+    notes = []
+    waiting = waiting_s(workload, looks, rest)
+    if waiting > 0:
+        notes.append(
+            f"launch-bound: {operators(looks, rest)} operators cost an eager host about {HOST_S * 1e6:.0f} us each, "
+            f"{seconds_text(waiting)} more than the device works; the times here are the device's"
+        )
+    unknown = sum(look.call.count for look in looks if look.measured_s is None)
+    if workload.span_s is not None and unknown and not foreign:
+        notes.append(f"{unknown} multiplications have no kernel in the trace: their times are predicted")
+    lows = sum(look.call.count for look in looks if look.forecast.confidence == "low")
+    if lows:
+        notes.append(f"{lows} convolutions in groups of few channels: a bound more than a prediction of their time")
+    return tuple(notes)
+
+
+def graph_change(
+    workload: Workload, looks: list[Look], rest: tuple[Rest, ...], total_s: float, idle_s: float
+) -> tuple[ChangeSection, ...]:
+    """CUDA graphs where the device waits: what it waits is the most that they gain."""
+    waited = idle_s or waiting_s(workload, looks, rest)
+    whole = total_s if idle_s else total_s + waited
+    if whole <= 0 or waited < IDLE * whole or waited >= whole:
+        return ()
+    return (
+        ChangeSection(
+            cause="launch",
+            line=LINE,
+            digits=DIGITS,
+            cost="fixed shapes and addresses; warm-up, and memory that the graph keeps",
+            confidence="low",
+            gain_s=waited,
+            predicted_speedup=whole / (whole - waited),
+        ),
+    )

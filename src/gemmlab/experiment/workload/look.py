@@ -1,0 +1,142 @@
+"""What a rule looks at: one distinct multiplication with its times, its weight, and the program around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import msgspec
+
+from gemmlab.experiment.workload.distinct import Distinct
+from gemmlab.experiment.workload.forecast import Forecast, Forecaster
+from gemmlab.experiment.workload.weights import Sides, Weight, sides_of, weights_of
+from gemmlab.model.advice.situation import Situation
+from gemmlab.workload import Call, Workload
+
+WIDEST_HEAD = 256  # no fused kernel of attention takes wider ones
+
+
+class Candidate(NamedTuple):
+    """One change of a multiplication, priced as the row's own time is."""
+
+    cause: str
+    line: str  #: PyTorch, to paste
+    digits: str
+    cost: str
+    confidence: str
+    then_s: float  #: predicted seconds of one, or of each on average
+    limit_s: float  #: what one could not go below then
+    extra_s: float = 0.0  #: what it adds beside the multiplication, seconds of one
+    wide: bool = False  #: a setting of the whole program: it touches every multiplication that it can
+
+
+class Program:
+    """What the rules of one multiplication may ask about all of them."""
+
+    def __init__(self, workload: Workload, forecaster: Forecaster, time_of: dict[str, float]) -> None:
+        self.workload, self.forecaster = workload, forecaster
+        self.other_s = time_of  #: seconds of what is no multiplication, by its name
+
+    @cached_property
+    def weights(self) -> dict[str, Weight]:
+        """Weights by name, or by size where nobody names them."""
+        return weights_of(self.workload.calls)
+
+    @cached_property
+    def products(self) -> dict[tuple[Any, ...], list[Call]]:
+        """Batched multiplications that no kernel fuses, by phase and sizes."""
+        found: dict[tuple[Any, ...], list[Call]] = {}
+        for call in self.workload.calls:
+            if call.problem.batch > 1 and not call.fused and call.convolution is None:
+                problem = call.problem
+                found.setdefault((call.phase, problem.batch, problem.m, problem.n, problem.k), []).append(call)
+        return found
+
+    @cached_property
+    def attention(self) -> frozenset[tuple[int, tuple[int, ...]]]:
+        """Batch and sorted sides of forward products that follow on each other as attention's do.
+
+        Scores (S, T) summed over the head's width d, then (S, d) summed over T.
+        """
+        found = set()
+        for phase, batch, m, n, k in self.products:
+            if phase != "backward" and k <= WIDEST_HEAD and (phase, batch, m, k, n) in self.products:
+                found.add((batch, tuple(sorted((m, n, k)))))
+        return frozenset(found)
+
+    @cached_property
+    def by_place(self) -> dict[tuple[str, str], list[Call]]:
+        """Calls by phase and place."""
+        found: dict[tuple[str, str], list[Call]] = {}
+        for call in self.workload.calls:
+            for place in call.places:
+                found.setdefault((call.phase, place), []).append(call)
+        return found
+
+    def seconds(self, words: Iterable[str]) -> float:
+        """Seconds of the other operators whose names have one of the words."""
+        return sum(time for name, time in self.other_s.items() if any(word in name for word in words))
+
+
+class Look:
+    """One distinct multiplication."""
+
+    def __init__(self, distinct: Distinct, program: Program, *, foreign: bool) -> None:
+        self.call, self.members = distinct
+        self.program, self.forecaster = program, program.forecaster
+        self.measured_s = None if foreign else self.call.time_s  #: of all
+
+    @cached_property
+    def forecast(self) -> Forecast:
+        """Of one of them."""
+        return self.forecaster.forecast(self.call)
+
+    @property
+    def predicted_s(self) -> float:
+        """Of all of them."""
+        return self.forecast.time_s * self.call.count
+
+    @property
+    def time_s(self) -> float:
+        """Of all of them: measured where the source has times, else predicted."""
+        return self.predicted_s if self.measured_s is None else self.measured_s
+
+    @property
+    def limit_s(self) -> float:
+        """The roofline's seconds of all of them."""
+        return self.forecast.limit_s * self.call.count
+
+    @property
+    def plain(self) -> bool:
+        """Whether a plain GEMM serves it."""
+        return not (self.call.fused or self.call.convolution or self.call.convolution_pass)
+
+    @cached_property
+    def now_s(self) -> float:
+        """One, priced as its neighbours are."""
+        return self.forecaster.price(self.call)
+
+    @cached_property
+    def sides(self) -> Sides:
+        """Whose sides they are."""
+        return sides_of(self.call, self.program.weights)
+
+    @cached_property
+    def situation(self) -> Situation:
+        """As the model's own rules of advice look at a plain multiplication."""
+        return self.forecaster.situation(self.call.problem)
+
+    def then(self, **changes: Any) -> tuple[float, float]:
+        """Seconds of one, and its limit, were its call changed so."""
+        changed = msgspec.structs.replace(self.call, **changes)
+        return self.forecaster.price(changed), self.forecaster.limit(changed)
+
+    def gain_s(self, candidate: Candidate) -> float:
+        """Seconds that a change saves of all of them, negative where it costs; never past the limit.
+
+        A measured time shrinks by the predicted ratio; what a change adds is added as predicted.
+        """
+        count = self.call.count
+        saved = self.time_s * (1 - candidate.then_s / self.now_s) - candidate.extra_s * count
+        return min(saved, max(0.0, self.time_s - candidate.limit_s * count))
