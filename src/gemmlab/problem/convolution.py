@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import msgspec
 
 from gemmlab.formats import bits_of, storage_bytes
@@ -19,10 +21,11 @@ PASSES = ("forward", "dgrad", "wgrad")
 
 
 class Convolution(msgspec.Struct, frozen=True):
-    """A two-dimensional convolution of N x C x H x W inputs with K filters of C/groups x R x S.
+    """A convolution of N x C x H x W inputs with K filters of C/groups x R x S; with a depth, of N x C x D x H x W.
 
-    A pair may be given as one number for both axes. The multiplication takes A (N*P*Q, C*R*S), each row the window of
-    one output, as implicit-GEMM kernels gather it and im2col stores it (Chetlur et al., cuDNN, 2014).
+    A pair may be given as one number for both axes; with a depth it is three numbers, the depth's first. A signal of
+    one dimension has height 1. The multiplication takes A (N*P*Q, C*R*S), each row the window of one output, as
+    implicit-GEMM kernels gather it and im2col stores it (Chetlur et al., cuDNN, 2014).
     Raises GemmlabError for sizes that leave no output, and channels or filters that groups do not divide.
     """
 
@@ -31,19 +34,23 @@ class Convolution(msgspec.Struct, frozen=True):
     height: int  #: H
     width: int  #: W
     filters: int  #: K
-    kernel: tuple[int, int] = (3, 3)  #: R, S
-    stride: tuple[int, int] = (1, 1)
-    padding: tuple[int, int] = (0, 0)  #: rows and columns of zeros on each side
-    dilation: tuple[int, int] = (1, 1)
+    kernel: tuple[int, ...] = (3,)  #: R, S
+    stride: tuple[int, ...] = (1,)
+    padding: tuple[int, ...] = (0,)  #: rows and columns of zeros on each side
+    dilation: tuple[int, ...] = (1,)
     groups: int = 1  #: channels and filters fall into this many convolutions of their own
     order: str = "nhwc"  #: `nhwc` or `nchw`
     format: str = "float32"
+    depth: int = 0  #: D of a three-dimensional convolution; 0 for one of two dimensions
 
     def __post_init__(self) -> None:
         for name in ("batch", "channels", "height", "width", "filters", "groups"):
             side(name, getattr(self, name))
+        if self.depth != 0:
+            side("depth", self.depth)
         for name in ("kernel", "stride", "padding", "dilation"):
-            msgspec.structs.force_setattr(self, name, pair(name, getattr(self, name), least=int(name != "padding")))
+            values = per_axis(name, getattr(self, name), len(self.size), least=int(name != "padding"))
+            msgspec.structs.force_setattr(self, name, values)
         for name in ("channels", "filters"):
             if getattr(self, name) % self.groups:
                 raise GemmlabError(f"{name}={getattr(self, name)} do not divide into groups={self.groups}")
@@ -52,23 +59,26 @@ class Convolution(msgspec.Struct, frozen=True):
             raise unknown_name("order of tensors", str(self.order), LAYOUTS)
         if min(self.output) < 1:
             raise GemmlabError(
-                f"a {self.kernel[0]}x{self.kernel[1]} window, dilated {self.dilation[0]}x{self.dilation[1]}, does not "
-                f"fit {self.height}x{self.width} with padding {self.padding[0]}x{self.padding[1]}",
+                f"a {crossed(self.kernel)} window, dilated {crossed(self.dilation)}, does not "
+                f"fit {crossed(self.size)} with padding {crossed(self.padding)}",
                 "more padding, or a smaller kernel",
             )
 
     @property
-    def axes(self) -> tuple[Axis, Axis]:
-        """The sliding window along height and along width."""
-        sizes = zip((self.height, self.width), self.kernel, self.stride, self.padding, self.dilation, strict=True)
-        rows, columns = (Axis(*values) for values in sizes)
-        return rows, columns
+    def size(self) -> tuple[int, ...]:
+        """H, W; D, H, W with a depth."""
+        return (self.depth, self.height, self.width) if self.depth else (self.height, self.width)
 
     @property
-    def output(self) -> tuple[int, int]:
-        """P, Q: rows and columns of the output."""
-        rows, columns = self.axes
-        return rows.outputs, columns.outputs
+    def axes(self) -> tuple[Axis, ...]:
+        """The sliding window along depth, where there is one, height and width."""
+        sizes = zip(self.size, self.kernel, self.stride, self.padding, self.dilation, strict=True)
+        return tuple(Axis(*values) for values in sizes)
+
+    @property
+    def output(self) -> tuple[int, ...]:
+        """P, Q: rows and columns of the output, after its slices where there is a depth."""
+        return tuple(axis.outputs for axis in self.axes)
 
     def gemm(self, step: str = "forward") -> Gemm:
         """The multiplication of a pass; groups become its batch.
@@ -80,20 +90,20 @@ class Convolution(msgspec.Struct, frozen=True):
         """
         if step not in PASSES:
             raise unknown_name("pass of a convolution", step, PASSES)
-        (p, q), (r, s) = self.output, self.kernel
+        windows, taps = self.batch * prod(self.output), prod(self.kernel)
         channels, filters = self.channels // self.groups, self.filters // self.groups
         m, n, k = {
-            "forward": (self.batch * p * q, filters, channels * r * s),
-            "dgrad": (self.batch * self.height * self.width, channels, filters * r * s),
-            "wgrad": (channels * r * s, filters, self.batch * p * q),
+            "forward": (windows, filters, channels * taps),
+            "dgrad": (self.batch * prod(self.size), channels, filters * taps),
+            "wgrad": (channels * taps, filters, windows),
         }[step]
         return Gemm(m, n, k, self.format, layout=LAYOUTS[self.order][step], batch=self.groups)
 
     @property
     def multiply_adds(self) -> int:
         """Multiply-adds with elements of the input, padding left out; the same in all three passes."""
-        rows, columns = self.reach
-        return self.batch * rows.pairs * columns.pairs * self.channels // self.groups * self.filters
+        pairs = prod(reach.pairs for reach in self.reach)
+        return self.batch * pairs * self.channels // self.groups * self.filters
 
     @property
     def flop(self) -> int:
@@ -101,21 +111,20 @@ class Convolution(msgspec.Struct, frozen=True):
         return 2 * self.multiply_adds
 
     @property
-    def reach(self) -> tuple[Reach, Reach]:
-        """What the windows touch along height and along width."""
-        rows, columns = self.axes
-        return rows.reach(), columns.reach()
+    def reach(self) -> tuple[Reach, ...]:
+        """What the windows touch along each axis."""
+        return tuple(axis.reach() for axis in self.axes)
 
     @property
     def im2col_bytes(self) -> int:
         """Bytes of the unfolded input: N*P*Q rows of C*R*S elements."""
-        p, q = self.output
-        return storage_bytes(self.format, self.batch * p * q * self.channels * self.kernel[0] * self.kernel[1])
+        windows = self.batch * prod(self.output)
+        return storage_bytes(self.format, windows * self.channels * prod(self.kernel))
 
     @property
     def input_bytes(self) -> int:
         """Bytes of the whole input."""
-        return storage_bytes(self.format, self.batch * self.channels * self.height * self.width)
+        return storage_bytes(self.format, self.batch * self.channels * prod(self.size))
 
     @property
     def blow_up(self) -> float:
@@ -128,23 +137,23 @@ class Convolution(msgspec.Struct, frozen=True):
         Input that no window touches, filter taps that only ever meet padding and outputs whose window is all padding
         need not be read; a result is written whole. Raises GemmlabError for another pass.
         """
+        written = self.written_bytes(step)
+        pixels, weights = self.batch * self.channels, self.filters * self.channels // self.groups
+        inputs, outputs, taps = (prod(each) for each in zip(*(reach[1:] for reach in self.reach), strict=True))
+        touched = {"input": pixels * inputs, "output": self.batch * self.filters * outputs, "weight": weights * taps}
+        read = {"forward": ("input", "weight"), "dgrad": ("output", "weight"), "wgrad": ("input", "output")}[step]
+        return written + sum(storage_bytes(self.format, touched[tensor]) for tensor in read)
+
+    def written_bytes(self, step: str = "forward") -> int:
+        """Bytes of a pass's result; raises GemmlabError for another pass."""
         if step not in PASSES:
             raise unknown_name("pass of a convolution", step, PASSES)
-        rows, columns = self.reach
-        p, q = self.output
-        pixels, weights = self.batch * self.channels, self.filters * self.channels // self.groups
-        images = self.batch * self.filters
-        read = {
-            "forward": (pixels * rows.inputs * columns.inputs, weights * rows.taps * columns.taps),
-            "dgrad": (images * rows.outputs * columns.outputs, weights * rows.taps * columns.taps),
-            "wgrad": (pixels * rows.inputs * columns.inputs, images * rows.outputs * columns.outputs),
+        elements = {
+            "forward": self.batch * self.filters * prod(self.output),
+            "dgrad": self.batch * self.channels * prod(self.size),
+            "wgrad": self.filters * self.channels // self.groups * prod(self.kernel),
         }[step]
-        written = {
-            "forward": images * p * q,
-            "dgrad": pixels * self.height * self.width,
-            "wgrad": weights * self.kernel[0] * self.kernel[1],
-        }[step]
-        return sum(storage_bytes(self.format, elements) for elements in (*read, written))
+        return storage_bytes(self.format, elements)
 
     @property
     def unfolded_bytes(self) -> int:
@@ -152,12 +161,20 @@ class Convolution(msgspec.Struct, frozen=True):
         return self.input_bytes + self.im2col_bytes + self.gemm().compulsory_bytes
 
 
-def pair(name: str, given: object, least: int) -> tuple[int, int]:
-    """Both axes' values from one number or two; raises GemmlabError."""
-    values = given if isinstance(given, list | tuple) else (given, given)
-    if len(values) != 2:
-        raise GemmlabError(f"{name}={given!r} is neither one number nor two", f"{name} of height, then of width")
-    first, second = (whole(name, value) for value in values)
-    if min(first, second) < least:
+def per_axis(name: str, given: object, axes: int, least: int) -> tuple[int, ...]:
+    """Every axis's value from one number or one for each; raises GemmlabError."""
+    values = tuple(given) if isinstance(given, list | tuple) else (given,)
+    if len(values) == 1:
+        values *= axes
+    if len(values) != axes:
+        many, order = ("three", "depth, height, then width") if axes == 3 else ("two", "height, then of width")
+        raise GemmlabError(f"{name}={given!r} is neither one number nor {many}", f"{name} of {order}")
+    sizes = tuple(whole(name, value) for value in values)
+    if min(sizes) < least:
         raise GemmlabError(f"{name}={given!r} is too small", f"{name} is at least {least}")
-    return first, second
+    return sizes
+
+
+def crossed(sizes: tuple[int, ...]) -> str:
+    """`3x3`."""
+    return "x".join(str(size) for size in sizes)
