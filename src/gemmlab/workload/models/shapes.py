@@ -1,0 +1,61 @@
+"""Results of operators on tensors without elements, where PyTorch itself gives none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+#: pointwise in what they ask of memory, and not marked so by every version of PyTorch
+POINTWISE = frozenset(
+    f"aten::{name}"
+    for name in (
+        *("_to_copy", "native_dropout", "native_dropout_backward", "gelu", "gelu_backward", "silu", "silu_backward"),
+        *("threshold_backward", "sigmoid_backward", "tanh_backward", "where", "masked_fill", "clone", "copy_", "zero_"),
+        *("fill_", "add_", "mul_", "div_", "sub_", "bernoulli_", "zeros", "ones", "full", "zeros_like", "ones_like"),
+    )
+)
+
+
+def says_its_size(func: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
+    """Whether a call of an operator that may ask for elements can do without them."""
+    import torch
+
+    name = func._schema.name
+    if name == "aten::index":
+        return all(index is None or index.dtype not in (torch.bool, torch.uint8) for index in args[1])
+    if name == "aten::repeat_interleave":
+        return keywords.get("output_size") is not None or len(args) > 3
+    return name in ("aten::_grouped_mm", "aten::_scaled_grouped_mm")
+
+
+def result_of(func: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """What an operator returns for tensors without elements; NotImplemented where nothing says its shape."""
+    import torch
+
+    own = OWN.get(func._schema.name)
+    if own is not None:
+        return own(*args, **keywords)
+    try:
+        return func(*args, **keywords)
+    except NotImplementedError:
+        from torch._decomp import decomposition_table
+
+        known = decomposition_table.get(func)
+        if known is not None:
+            return known(*args, **keywords)
+        if torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"):
+            return func.decompose(*args, **keywords)
+        return NotImplemented
+
+
+def grouped(a: Any, b: Any, offs: Any = None, *_rest: Any, out_dtype: Any = None, **_keywords: Any) -> Any:
+    """Products over groups of rows or of columns: PyTorch's own rule of shapes takes bfloat16 alone."""
+    if a.dim() == 2 and b.dim() == 2:
+        shape = (offs.numel(), a.shape[0], b.shape[1])
+    elif a.dim() == 3 and b.dim() == 3:
+        shape = (a.shape[0], a.shape[1], b.shape[2])
+    else:
+        shape = (a.shape[-2], b.shape[-1])
+    return a.new_empty(shape, dtype=out_dtype or a.dtype)
+
+
+OWN = {"aten::_grouped_mm": grouped}
