@@ -1,6 +1,7 @@
 """The server over real sockets: who may ask, what is refused and in which words, and that answers are the package's."""
 
 import json
+import socket
 import time
 
 import pytest
@@ -9,6 +10,7 @@ pytest.importorskip("starlette", reason="pip install 'gemmlab[lab]'")
 pytest.importorskip("uvicorn", reason="pip install 'gemmlab[lab]'")
 
 import gemmlab
+from gemmlab.lab import server
 from gemmlab.lab.answers import VERBS
 from gemmlab.record import Record
 from lab.served import TOKEN, served
@@ -59,6 +61,26 @@ def test_a_page_that_is_not_built_says_how():
         answer = bare.get("/")
         assert answer.status == 503
         assert b"make web" in answer.body
+        for path in ("/favicon.ico", "/assets/main.js", "//api/caps"):
+            assert bare.get(path).status == 404
+            assert "there is no" in bare.get(path).error
+
+
+def test_silent_connections_keep_nobody_out_and_too_many_requests_are_refused_in_words(monkeypatch):
+    monkeypatch.setattr(server, "MOST_OPEN", 8)
+    with served(warm=False, spare=0) as small:
+        silent = [socket.create_connection(("127.0.0.1", small.port)) for _ in range(100)]
+        assert small.get("/api/jobs/nobody").status == 404
+        head = f"POST /api/explain HTTP/1.1\r\nHost: {small.host}\r\nContent-Type: application/json\r\n"
+        for stream in silent[:8]:
+            stream.sendall(f"{head}Content-Length: 9\r\n\r\n".encode())
+        while small.get("/api/jobs/nobody").status != 503:
+            time.sleep(0.01)
+        assert "8 requests are open, as many as there may be" in small.get("/").error
+        for stream in silent:
+            stream.close()
+        while small.get("/api/jobs/nobody").status != 404:
+            time.sleep(0.01)
 
 
 @pytest.mark.parametrize(
@@ -181,6 +203,11 @@ def test_the_address_with_the_token_makes_a_cookie_that_opens(client):
     asked = {"source": TWICE, "grid": [1], "block": [32], "arguments": ["float32[8]", "float32[8]"]}
     assert client.post("/api/emulate", asked, {"Cookie": cookie}).status == 200
     assert client.get("/api/caps", {"Cookie": f"other=1; {cookie}"}).json["token"] is True
+    # what other servers of this machine have set comes along
+    for others in ('x={"a": 1}', "[x]=1", 'x=a"b c', "path=/; expires", "\xe9=\xfc", f"{cookie.partition('=')[0]}=old"):
+        for both in (f"{others}; {cookie}", f"{cookie}; {others}", f"{others};{cookie};"):
+            assert client.get("/api/caps", {"Cookie": both.encode("latin-1")}).json["token"] is True, both
+    assert client.get("/api/caps", {"Cookie": f"x{cookie}; {cookie}x"}).json["token"] is False
     once = client.lab.once
     assert client.get(f"/?token={once}").headers["Set-Cookie"] == opened.headers["Set-Cookie"]
     assert client.get(f"/?token={once}").status == 403
@@ -206,6 +233,7 @@ def test_the_address_with_the_token_makes_a_cookie_that_opens(client):
         (b'{"problem": {"m": NaN, "n": 1, "k": 1}}', "no JSON"),
         (b'{"problem": {"m": ' + b"9" * 5000 + b', "n": 1, "k": 1}}', "out of range"),
         (b'{"problem": {"m": 1, "n": 1}}', "no k"),
+        (b'{"problem": {"m": 1, "groups": [[1, 1, 1]]}}', "groups and m"),
         (b'{"problem": {"m": 1, "n": 1, "k": 1, "format": "float33"}}', "float33"),
         (b'{"problem": {"m": 1, "n": 1, "k": 1}, "chip": "h200"}', "unknown chip"),
         (b'{"problem": {"m": 1, "n": 1, "k": 1}, "chip": "/etc/passwd"}', "unknown chip"),
@@ -305,6 +333,15 @@ def test_ones_own_source_is_emulated(client):
         ({"kernel": "tilde", "problem": PROBLEM}, "unknown kernel `tilde`"),
         ({"kernel": "/etc/x.py:k", "problem": PROBLEM}, "unknown kernel"),
         ({"kernel": "tiled"}, "needs a grid and a block"),
+        ({"kernel": "naive", "problem": PROBLEM, "block": [0]}, "Expected `int` >= 1"),
+        ({"kernel": "naive", "problem": PROBLEM, "grid": [1, -1]}, "Expected `int` >= 1"),
+        ({"kernel": "naive", "problem": {"groups": [[8, 8, 8], [1, 2, 3]]}}, "not groups"),
+        ({"source": "raise ValueError(chr(0xd800))", "problem": PROBLEM}, "line 1: ValueError"),
+        ({"source": "raise ValueError('x' * 50_000_000)", "problem": PROBLEM}, "line 1: ValueError"),
+        (
+            {"source": TWICE.replace("2 *", "nothing *"), "grid": [1], "block": [8], "arguments": ["float32[8]"] * 2},
+            "kernel.py:8: `nothing` is not defined",
+        ),
         ({"kernel": "tiled", "problem": PROBLEM, "schedule": "witness:/etc/passwd"}, "unknown schedule"),
         ({"kernel": "tiled", "problem": PROBLEM, "chip": "/etc/passwd"}, "unknown chip"),
         ({"kernel": "tiled", "grid": [1], "block": [1], "arguments": ["/etc/x.npy", "1", "1"]}, "is a file"),
@@ -336,7 +373,7 @@ def test_run_times_real_kernels(client):
     (record,) = client.post("/api/run", asked, token=True).json
     assert record["measurement"]["time_s"] > 0
     assert record["verdict"]["ok"] is True
-    for name in ("/etc/x.py:f", "x.wgsl:main", "cpu:/etc/x.py:f", "nothing"):
+    for name in ("/etc/x.py:f", "x.wgsl:main", "cpu:/etc/x.py:f", "nothing", "/etc/x.py:numpy", "x.wgsl:numpy"):
         refused = client.post("/api/run", {**asked, "kernels": [name]}, token=True)
         assert refused.status == 400
         assert "unknown kernel" in refused.error

@@ -127,6 +127,14 @@ def test_a_port_that_is_taken_is_said(capsys):
 
 
 @needs_server
+def test_two_that_start_at_once_do_not_get_one_port():
+    from gemmlab.lab.serving import listening
+
+    with listening(0) as first, pytest.raises(GemmlabError, match="cannot listen on port"):
+        listening(first.getsockname()[1])
+
+
+@needs_server
 def test_without_a_port_a_taken_one_is_passed_over():
     from gemmlab.lab.serving import USUAL_PORT, listening
 
@@ -231,6 +239,49 @@ def test_export_does_not_overwrite_a_file_beside_its_own(page, tmp_path):
     with pytest.raises(GemmlabError, match="is there already"):
         exporting.export(str(site), page)
     assert files(site)["assets/main-2.js"] == "dear"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_export_follows_no_link_out_of_its_folder(page, tmp_path):
+    site, outside = tmp_path / "site", tmp_path / "outside"
+    outside.mkdir()
+    exporting.export(str(site), page)
+    (outside / "dear.txt").write_text("dear")
+    (site / "index.html").unlink()
+    (site / "index.html").symlink_to(outside / "dear.txt")
+    exporting.export(str(site), page)  # the link was an export's file: it is one again
+    assert (outside / "dear.txt").read_text() == "dear"
+    assert (site / "index.html").read_text() == "page"
+
+    (site / "assets").rename(outside / "assets")
+    (site / "assets").symlink_to(outside / "assets")
+    (page / "assets" / "main-1.js").write_text("two")
+    with pytest.raises(GemmlabError, match="is there already"):
+        exporting.export(str(site), page)
+    (page / "assets" / "main-1.js").rename(page / "assets" / "main-2.js")
+    exporting.export(str(site), page)
+    assert (outside / "assets" / "main-1.js").read_text() == "one"
+
+    (page / "new.js").write_text("new")
+    (site / "new.js").symlink_to(outside / "not-yet.txt")
+    with pytest.raises(GemmlabError, match="is there already"):
+        exporting.export(str(site), page)
+    assert not (outside / "not-yet.txt").exists()
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "site/" + "b/" * 2500])
+def test_a_folder_that_no_system_has_is_said(page, tmp_path, name):
+    with pytest.raises(GemmlabError, match="cannot write"):
+        exporting.export(str(tmp_path / name), page)
+
+
+def test_a_folder_that_cannot_be_read_is_said(page, tmp_path, monkeypatch):
+    def denied(*_):
+        raise PermissionError(13, "Permission denied", str(tmp_path))
+
+    monkeypatch.setattr(exporting, "own_files", denied)
+    with pytest.raises(GemmlabError, match="Permission denied"):
+        exporting.export(str(tmp_path), page)
 
 
 def test_export_without_a_page_says_how_it_is_built(tmp_path):

@@ -1,18 +1,23 @@
 """Jobs: told while they run, cancelled, ended past their time or memory, so many at once; the server goes on."""
 
+import asyncio
 import json
 import os
 import signal
 import socket
+import sys
+import tempfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 pytest.importorskip("starlette", reason="pip install 'gemmlab[lab]'")
 pytest.importorskip("uvicorn", reason="pip install 'gemmlab[lab]'")
 
-from gemmlab.lab.jobs import Limit
+from gemmlab.lab.jobs import Jobs, Limit
+from gemmlab.lab.workers import Workers
 from lab.served import TOKEN, alive, served
 
 SMALL = {"problem": {"m": 8, "n": 8, "k": 8}}
@@ -61,10 +66,10 @@ def state(client, job):
     return client.get(f"/api/jobs/{job}").json["state"]
 
 
-def note(pid_file, then="while True: pass"):
-    """Source that notes its process and a child of its own, then goes on."""
+def note(pid_file, then="while True: pass", apart=False):
+    """Source that notes its process and a child of its own, which may leave its group, then goes on."""
     return (
-        f"import os, subprocess, sys\nchild = subprocess.Popen(['sleep', '1000'])\n"
+        f"import os, subprocess, sys\nchild = subprocess.Popen(['sleep', '1000'], start_new_session={apart})\n"
         f"open({str(pid_file)!r} + '.part', 'w').write(f'{{os.getpid()}} {{child.pid}}')\n"
         f"os.rename({str(pid_file)!r} + '.part', {str(pid_file)!r})\n{then}"
     )
@@ -178,6 +183,83 @@ def test_a_cancelled_job_leaves_no_process(client, tmp_path):
     until(lambda: not any(map(alive, map(int, pids.read_text().split()))))
     assert client.events(job)[-1][0] == "cancelled"
     assert client.ask("DELETE", f"/api/jobs/{job}").json["state"] == "cancelled"  # once more does nothing
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("then", ["while True: pass", "raise ValueError", "os._exit(0)"])
+def test_a_child_that_left_the_group_is_ended_too(client, tmp_path, then):
+    pids = tmp_path / "pids"
+    job = client.begin("emulate", {"source": note(pids, then, apart=True), **SMALL}, token=True)
+    until(pids.exists)
+    client.ask("DELETE", f"/api/jobs/{job}")
+    until(lambda: not any(map(alive, map(int, pids.read_text().split()))))
+
+
+def test_a_job_that_is_cancelled_before_it_begins_is_over():
+    async def at_once():
+        jobs = Jobs(Workers(0), 1)
+        job = jobs.start("explain", b"{}")
+        jobs.cancel(job)
+        await asyncio.wait_for(job.wait(), 10)
+        assert (job.state, jobs.running) == ("cancelled", [])
+
+        async def broken(*_):
+            raise KeyError("nobody expects it")
+
+        jobs.workers.take = broken
+        job = jobs.start("explain", b"{}")
+        await asyncio.wait_for(job.wait(), 10)
+        assert (job.state, jobs.running) == ("failed", [])
+        await jobs.close()
+
+    asyncio.run(at_once())
+
+
+def test_whenever_jobs_are_cancelled_nothing_piles_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with served(most_jobs=4, spare=1, warm=False) as other:
+        most = 0
+        for place in range(24):
+            job = other.begin("emulate", ENDLESS, token=True)
+            time.sleep(0.003 * place)
+            assert other.ask("DELETE", f"/api/jobs/{job}").json["state"] == "cancelled"
+            most = max(most, len(other.lab.workers.all))
+        assert not other.lab.jobs.running
+        until(lambda: len(other.lab.workers.all) == 1)
+        until(lambda: len(list(tmp_path.iterdir())) == 1)  # the folder of the one that stands ready
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_process_at_a_time_is_made_ready():
+    async def asked_often():
+        workers = Workers(2, warm=False)
+        started = []
+
+        async def start():
+            started.append(len(workers.idle))
+            await asyncio.sleep(0.01)
+            return SimpleNamespace(process=SimpleNamespace(returncode=None))
+
+        workers.start = start
+        await asyncio.gather(*(workers.refill() for _ in range(20)))
+        assert started == [0, 1]
+
+    asyncio.run(asked_often())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such limit there")
+def test_what_code_prints_is_bounded(client):
+    source = "line = 'y' * (1 << 20)\nfor _ in range(1 << 12): print(line)"
+    answer = client.post("/api/emulate", {"source": source, **SMALL}, token=True)
+    assert answer.status == 400
+    assert "File too large" in answer.error
+
+
+def test_a_machine_that_could_not_be_looked_at_is_looked_at_again():
+    with served(spare=0, warm=False, limits={"caps": Limit(0.001, 0)}) as other:
+        assert "not done within" in other.get("/api/caps").json["why"]["error"]
+        other.lab.jobs.limits["caps"] = Limit(60.0, 0)
+        assert other.get("/api/caps").json["machine"]["chips"]
 
 
 def test_who_hangs_up_cancels(client, tmp_path):

@@ -32,6 +32,22 @@ def twice(a, b, c):
     if t == 0:
         c[row, col] = tile[0] + tile[1]
 """
+HANDED_OVER = """
+from numba import cuda, float32
+
+@cuda.jit
+def handed(a, b, c):
+    tile = cuda.shared.array(4, float32)
+    t = cuda.threadIdx.x
+    row, col = cuda.blockIdx.y, cuda.blockIdx.x
+    total = float32(0)
+    for i in range(a.shape[1]):
+        total += a[row, i] * b[i, col]
+    tile[t] = total
+    cuda.syncthreads()
+    if t == 0:
+        c[row, col] = tile[3]
+"""
 RANDOM = "random:seed=4,preemptions=0,blocks=forward"
 ORDERS = ("serial", "reverse", "alternating", "lockstep", "delayed-writer", RANDOM)
 
@@ -157,6 +173,42 @@ def test_steps_follow_from_c_as_it_was_left():
     assert sorted(told.wrong) == sorted(map(tuple, np.argwhere(np.array(told.c) != product).tolist()))
 
 
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(
+    ("head", "written"),
+    [
+        ("", "cuda.syncthreads()"),
+        ("", "cuda.syncthreads(\n    )"),
+        ("", "cuda.\\\n    syncthreads()"),
+        ("", "(cuda\n        .syncthreads\n    ())  # all of them"),
+        ("", "t += 0; cuda.syncthreads(\n    ); t += 0"),
+        ("", "if t >= 0: cuda.syncthreads()"),
+        ("", "s = 'é🙂'; cuda.syncthreads()"),
+        ("\ufeff", "cuda.syncthreads()"),
+        ("# coding: latin-1\n", "ê = t; cuda.syncthreads()"),
+    ],
+)
+def test_a_barrier_is_left_out_however_it_is_written(head, written, ending):
+    source = head + HANDED_OVER.replace("cuda.syncthreads()", written)
+    lines = source.removeprefix("\ufeff").split("\n")
+    asked = {"source": source.replace("\n", ending), "m": 2, "n": 2, "k": 9, "block": (4,)}
+    whole = play(Schedules(**asked))
+    told = play(Schedules(**asked, without=(0,)))
+    assert (whole.race, len(whole.barriers)) == (None, 1)
+    assert told.race is not None
+    assert not told.barriers[0].kept
+    assert "barrier" not in told.steps.kind
+    # lines keep their numbers
+    assert {lines[line - 1].strip()[:5] for pair in told.races for line in pair.lines} <= {"tile[", "c[row"}
+
+
+def test_two_barriers_on_one_line_are_two():
+    source = HANDED_OVER.replace("cuda.syncthreads()", "cuda.syncthreads(); cuda.syncthreads(\n    )")
+    for without, races in (((), 0), ((0,), 0), ((1,), 0), ((0, 1), 1), ((1, 0, 1), 1)):
+        told = play(Schedules(source=source, m=2, n=2, k=9, block=(4,), without=without))
+        assert (told.race is not None, len(told.barriers)) == (bool(races), 2), without
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
@@ -166,6 +218,8 @@ def test_steps_follow_from_c_as_it_was_left():
         ({"kernel": "tiled", "without": (7,)}, "has no barrier 7"),
         ({"kernel": "tiled", "schedule": "witness:/etc/passwd"}, "unknown schedule `witness`"),
         ({"kernel": "tiled", "schedule": "serial:first=999"}, "names thread 999"),
+        ({"kernel": "tiled", "schedule": "serial:only=99"}, "names block 99; the launch has 1"),
+        ({"source": TWO_WRITERS.replace("total +=", "total += nothing +"), "block": (4,)}, "kernel.py:11: "),
         ({"kernel": "tiled", "traced": (5, 0, 0)}, "is not in a grid"),
         ({"kernel": "tiled_8", "schedule": "delayed-writer:delay=3"}, "writes nothing on line 3"),
         ({"kernel": "tiled", "m": 64, "n": 64, "k": 64}, "more than 400000 steps"),

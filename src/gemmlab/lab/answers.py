@@ -47,6 +47,8 @@ def emulate(given: asked.Emulate, told: Told) -> Record:
             raise GemmlabError(f"argument `{text}` is a file", "float32[64,64]:iota or a number")
     if given.chip is not None:
         asked.chip_of(given.chip)
+    if given.problem is not None and given.problem.groups:
+        raise GemmlabError("a kernel that is emulated multiplies one pair of matrices, not groups", "m, n and k")
     told("compiling")
     with chosen(given) as (named, _):
         launch = experiment.Asked(
@@ -82,7 +84,7 @@ def run(given: asked.Run, told: Told) -> list[Record]:
     backends = given.backends or default_backends()
     for name in given.kernels:
         known = {each.name for backend in registry.backends() for each in registry.contenders_of(backend)}
-        if name.rpartition(":")[2] not in known:  # which no file of one's own is
+        if name.rpartition(":")[2] not in known or any(ending in name for ending in registry.OWN):  # no file is run
             raise unknown_name("kernel", name, known)
     chosen = registry.contenders(given.kernels, backends, (problem.a_format, problem.b_format))
     options = experiment.Options(

@@ -21,7 +21,7 @@ MOST_GROUPS = 4096
 Name = Annotated[str, Meta(max_length=200)]
 Source = Annotated[str, Meta(max_length=200_000)]
 Count = Annotated[int, Meta(ge=1, le=1 << 40)]
-Sides = Annotated[tuple[int, ...], Meta(min_length=1, max_length=3)]
+Sides = Annotated[tuple[Annotated[int, Meta(ge=1)], ...], Meta(min_length=1, max_length=3)]
 Seed = Annotated[int, Meta(ge=0, le=2**32 - 2)]
 Request = TypeVar("Request", bound="Asked")
 
@@ -65,6 +65,8 @@ class Problem(Asked, frozen=True, kw_only=True):
         if "scale" in fields:
             fields["scale"] = BlockScale.parse(fields["scale"])
         if "groups" in fields:
+            if given := [side for side in "mnk" if side in fields]:
+                raise GemmlabError(f"the multiplication has groups and {given[0]}", "groups, or m, n and k")
             return Gemm.grouped(fields.pop("groups"), **fields)
         if missing := [side for side in "mnk" if side not in fields]:
             raise GemmlabError(f"the multiplication has no {missing[0]}", "m, n and k are needed")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -31,18 +32,20 @@ def export(folder: str, static: Path = STATIC) -> list[Path]:
     if not folder or "\0" in folder:
         raise GemmlabError(f"`{folder}` is no folder", "--export DIR")
     target = Path(folder)
-    before = own_files(target)
     names = sorted(path.relative_to(static).as_posix() for path in static.rglob("*") if path.is_file())
-    if taken := [name for name in names if name not in before and (target / name).exists()]:
-        raise GemmlabError(
-            f"`{target / taken[0]}` is there already, and no export wrote it", "move it, or another folder"
-        )
     try:
+        before = own_files(target)
+        if taken := [name for name in names if name not in before and os.path.lexists(target / name)]:
+            raise GemmlabError(
+                f"`{target / taken[0]}` is there already, and no export wrote it", "move it, or another folder"
+            )
         target.mkdir(parents=True, exist_ok=True)
         # first, so that an export which breaks off can be done again
         mark(target, sorted({*names, *before}))
         for name in names:
             (target / name).parent.mkdir(parents=True, exist_ok=True)
+            if (target / name).is_symlink():  # what it leads to is no export's
+                (target / name).unlink()
             shutil.copyfile(static / name, target / name)
         for name in before - set(names):
             (target / name).unlink(missing_ok=True)
@@ -71,5 +74,7 @@ def own_files(target: Path) -> set[str]:
         raise GemmlabError(
             f"folder `{target}` is not empty, and no export of the lab wrote it", "name an empty or new folder"
         ) from None
-    # a name that leads out of the folder is none of ours
-    return {name for name in written.files if ".." not in Path(name).parts and not Path(name).is_absolute()}
+    # a name that leads out of the folder, by its parts or by a link, is none of ours
+    inside = target.resolve()
+    plain = (name for name in written.files if ".." not in Path(name).parts and not Path(name).is_absolute())
+    return {name for name in plain if (target / name).parent.resolve().is_relative_to(inside)}

@@ -8,7 +8,6 @@ token, which is new at each start and stands only in the address that the comman
 from __future__ import annotations
 
 import hmac
-from http.cookies import CookieError, SimpleCookie
 from typing import NamedTuple
 
 import msgspec
@@ -58,18 +57,17 @@ class Place(NamedTuple):
         """Whether a request has the token, as its header or the page's cookie."""
         if HEADER in headers:
             return self.opens(headers[HEADER])
-        try:
-            cookies = SimpleCookie(headers.get("cookie", ""))
-        except CookieError:
-            return False
-        return self.cookie in cookies and self.opens(cookies[self.cookie].value)
+        # cut as browsers write them: other servers of this machine set cookies too, in whatever form they like
+        cookies = (part.partition("=") for text in headers.getlist("cookie") for part in text.split(";"))
+        return any(self.opens(value.strip()) for name, _, value in cookies if name.strip() == self.cookie)
 
 
 class Guard:
-    """ASGI: refuses what does not come from here, bounds bodies, and puts the headers of ANSWERS on every answer."""
+    """ASGI: refuses what does not come from here and too much at once, and puts ANSWERS' headers on every answer."""
 
-    def __init__(self, app: ASGIApp, place: Place, most_bytes: int) -> None:
-        self.app, self.place, self.most_bytes = app, place, most_bytes
+    def __init__(self, app: ASGIApp, place: Place, most_bytes: int, most_open: int) -> None:
+        self.app, self.place, self.most_bytes, self.most_open = app, place, most_bytes, most_open
+        self.open = 0  #: requests being answered; a connection on which nothing is asked is none
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -98,11 +96,14 @@ class Guard:
         if refused := self.refusal(scope):
             await say(answer, *refused)
             return
+        self.open += 1
         try:
             await self.app(scope, bounded, answer)
         except TooLargeError:
             if not started:
                 await say(answer, 413, *self.too_large)
+        finally:
+            self.open -= 1
 
     @property
     def too_large(self) -> tuple[str, str]:
@@ -126,8 +127,10 @@ class Guard:
         if scope["method"] not in METHODS:
             return 405, f"{scope['method'][:20]} is not answered", ", ".join(METHODS)
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > self.most_bytes:
+        if not length.isdecimal() or len(length) > 20 or int(length) > self.most_bytes:
             return 413, *self.too_large
+        if self.open >= self.most_open:
+            return 503, f"{self.open} requests are open, as many as there may be", "close other tabs of this page"
         return None
 
 

@@ -68,6 +68,16 @@ class Job:
         """It ends without a result."""
         self.finish(state, status, msgspec.json.encode(Failed(error=error, hint=hint)))
 
+    def ended(self, task: asyncio.Task[None]) -> None:
+        """Its task is over: whatever ended that, nobody waits for more, nor is it counted as running."""
+        error = None if task.cancelled() else task.exception()
+        if self.finished:
+            return
+        if error is None:
+            self.fail(CANCELLED, "cancelled", state="cancelled")
+        else:
+            self.fail(LOST, f"the server made a mistake: {type(error).__name__}", "ask again")
+
     @property
     def finished(self) -> bool:
         """Nothing more will come of it."""
@@ -122,6 +132,7 @@ class Jobs:
         self.jobs[job.id] = job
         job.tell("started", msgspec.json.encode({"id": job.id, "verb": verb}))
         job.task = asyncio.get_running_loop().create_task(self.work(job, body, own))
+        job.task.add_done_callback(job.ended)
         return job
 
     def forget(self) -> None:

@@ -75,6 +75,8 @@ class Order:
 
     def blocks(self, count: int) -> list[int]:
         """The blocks of a launch in the order in which they run."""
+        if over := [number for number in self.schedule.only if number >= count]:
+            raise GemmlabError(f"{self.schedule} names block {over[0]}; the launch has {count}", "blocks count from 0")
         numbers = list(self.schedule.only) or list(range(count))
         last, seed = len(numbers), abs(self.schedule.seed)
         if self.schedule.blocks == "reverse":

@@ -40,6 +40,7 @@ from gemmlab.lab.workers import Workers
 from gemmlab.record import GemmlabError, unknown_name
 
 MOST_BYTES = 1 << 20  #: of a request
+MOST_OPEN = 64  #: requests at once, streams of events among them
 BODY_S = 10.0  #: in which it must be there
 QUIET_S = 10.0  #: of a stream of events, before a comment shows that it lives
 LOOK_S = 0.25  #: between two looks whether somebody still waits
@@ -66,8 +67,8 @@ class Lab:
         self.workers = Workers(settings.spare, warm=settings.warm)
         self.jobs = Jobs(self.workers, settings.most_jobs, settings.limits)
         self.once = secrets.token_urlsafe(32)  #: opens one time: a browser's command line shows it to all who look
-        self.found: asyncio.Task[Any] | None = None
-        static = StaticFiles(directory=settings.static, html=True, check_dir=False)
+        self.found: asyncio.Task[Job] | None = None
+        built = settings.static.is_dir()
         self.app = Starlette(
             routes=[
                 Route("/api/caps", self.caps),
@@ -78,9 +79,11 @@ class Lab:
                 Route("/api/{verb}", self.answer, methods=["POST"]),
                 Route("/api/{rest:path}", self.nothing, methods=["GET", "POST", "DELETE"]),
                 Route("/", self.page),
-                Mount("/", static),
+                Mount("/", StaticFiles(directory=settings.static, html=True))
+                if built
+                else Route("/{rest:path}", self.nothing),
             ],
-            middleware=[Middleware(Guard, place=self.place, most_bytes=MOST_BYTES)],
+            middleware=[Middleware(Guard, place=self.place, most_bytes=MOST_BYTES, most_open=MOST_OPEN)],
             exception_handlers={HTTPException: told, GemmlabError: refused, FullError: full, Exception: broken},
             lifespan=self.lifespan,
         )
@@ -110,8 +113,8 @@ class Lab:
         return Response(index.read_bytes(), media_type="text/html")
 
     async def caps(self, request: Request) -> Response:
-        """What this server and this machine can do; looked for once."""
-        if self.found is None or (self.found.done() and self.found.exception() is not None):
+        """What this server and this machine can do; looked for once, again where that failed."""
+        if self.found is None or (self.found.done() and not found_well(self.found)):
             self.found = asyncio.create_task(self.look())
         job: Job = await asyncio.shield(self.found)
         return json(
@@ -206,6 +209,11 @@ class Lab:
     async def nothing(self, request: Request) -> Response:
         """An address that means nothing."""
         raise HTTPException(404, f"there is no {request.method} {request.url.path}")
+
+
+def found_well(looked: asyncio.Task[Job]) -> bool:
+    """Whether a look at the machine came to its end and found it."""
+    return not looked.cancelled() and looked.exception() is None and looked.result().status == 200
 
 
 def standing(job: Job) -> dict[str, Any]:

@@ -18,7 +18,6 @@ from gemmlab.record import GemmlabError
 
 HOST = "127.0.0.1"
 USUAL_PORT = 8731
-MOST_CONNECTIONS = 64
 LEAVE_S = 3.0  #: for open answers, once the server ends
 
 
@@ -32,6 +31,7 @@ def listening(port: int | None) -> socket.socket:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             found.bind((HOST, wanted))
+            found.listen(2048)  # now: two that only bind can have the same port, and the second finds out too late
             return found
         except OSError as error:
             found.close()
@@ -54,7 +54,6 @@ class Server(uvicorn.Server):
                 log_config=None,
                 access_log=False,
                 server_header=False,
-                limit_concurrency=MOST_CONNECTIONS,
                 timeout_graceful_shutdown=LEAVE_S,  # type: ignore[arg-type]
             )
         )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import os
 import tempfile
+import tokenize
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -29,14 +31,17 @@ def chosen(asked: Launched, without: Collection[int] = ()) -> Iterator[tuple[Nam
     GemmlabError.
     """
     with tempfile.TemporaryDirectory(prefix="gemmlab-lab-") as folder:
-        if asked.source is not None:
-            path = Path(folder, OWN_FILE)
-            path.write_text(asked.source, encoding="utf-8")
-            found = own(path, asked.kernel)
-        else:
-            found = of_ladder(asked.kernel)
-        lines = barriers(found.kernel)
-        yield left_out(found, without, Path(folder)) if without else found, lines
+        try:
+            if asked.source is not None:
+                path = Path(folder, OWN_FILE)
+                path.write_text(asked.source, encoding="utf-8")
+                found = own(path, asked.kernel)
+            else:
+                found = of_ladder(asked.kernel)
+            lines = barriers(found.kernel)
+            yield left_out(found, without, Path(folder)) if without else found, lines
+        except GemmlabError as error:
+            raise without_folder(error, folder) from None
 
 
 def of_ladder(name: str) -> Named:
@@ -55,22 +60,19 @@ def own(path: Path, name: str) -> Named:
     """The kernel of a file: the one of that name, or the only one there is; raises GemmlabError."""
     if name and not name.isidentifier():
         raise GemmlabError(f"`{name}` is no name of a function", "kernel: the function under @cuda.jit")
-    try:
-        if not name:
-            found = list(kernels_of(module_of(path)))
-            if len(found) != 1:
-                what = f"has {len(found)} kernels: {', '.join(found)}" if found else "has no kernel under @cuda.jit"
-                raise GemmlabError(f"the source {what}", "kernel: the name of one")
-            name = found[0]
-        return Named(name, kernel_from(f"{path}:{name}"))
-    except GemmlabError as error:
-        raise without_path(error, path) from None
+    if not name:
+        found = list(kernels_of(module_of(path)))
+        if len(found) != 1:
+            what = f"has {len(found)} kernels: {', '.join(found)}" if found else "has no kernel under @cuda.jit"
+            raise GemmlabError(f"the source {what}", "kernel: the name of one")
+        name = found[0]
+    return Named(name, kernel_from(f"{path}:{name}"))
 
 
-def without_path(error: GemmlabError, path: Path) -> GemmlabError:
-    """The same error, the file called as the page knows it."""
-    hint = "" if str(path) in error.hint and "python" in error.hint else error.hint
-    return GemmlabError(error.text.replace(str(path), OWN_FILE), hint.replace(str(path), OWN_FILE))
+def without_folder(error: GemmlabError, folder: str) -> GemmlabError:
+    """The same error, files in that folder called as the page knows them; nobody can run them there."""
+    hint = "" if folder in error.hint and "python" in error.hint else error.hint
+    return GemmlabError(*(text.replace(folder + os.sep, "") for text in (error.text, hint)))
 
 
 def barriers(kernel: Any) -> tuple[int, ...]:
@@ -96,13 +98,16 @@ def left_out(named: Named, without: Collection[int], folder: Path) -> Named:
     nodes = waits(source.tree)
     if over := sorted(number for number in set(without) if number >= len(nodes)):
         raise GemmlabError(f"{named.name} has no barrier {over[0]}", f"it has {len(nodes)}, counted from 0")
-    lines = Path(source.file).read_bytes().split(b"\n")  # the tree counts bytes of UTF-8
-    for number in without:
+    with tokenize.open(source.file) as file:
+        encoding, text = file.encoding, file.read()
+    lines = [line.encode() for line in text.split("\n")]  # the tree counts bytes of UTF-8
+    for number in sorted(set(without), reverse=True):  # the last first: places before it stay
         node = nodes[number]
-        line, start, stop = lines[node.lineno - 1], node.col_offset, node.end_col_offset or 0
-        lines[node.lineno - 1] = line[:start] + b"pass".ljust(stop - start) + line[stop:]
+        first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
+        start, rest = lines[first][: node.col_offset], lines[last][node.end_col_offset :]
+        lines[first : last + 1] = [start + b"pass" + rest, *[b""] * (last - first)]
     path = folder / Path(source.file).name
-    path.write_bytes(b"\n".join(lines))
+    path.write_bytes(b"\n".join(lines).decode().encode(encoding))
     return replace(named, kernel=kernel_from(f"{path}:{attribute_of(named)}"))
 
 

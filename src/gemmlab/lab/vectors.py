@@ -36,6 +36,7 @@ PLAYS: tuple[tuple[str, tuple[int, int, int], tuple[int, ...], str, str, tuple[i
     ("tiled_8", (16, 16, 16), SECOND, "random:seed=4", "zero", (0, 0, 0)),
     ("tiled_8", (17, 16, 16), FIRST, "random:seed=-7,preemptions=5", "nan", (1, 1, 0)),
     ("tiled_8", (8, 8, 24), SECOND, "random:seed=11,preemptions=1,first=5+9,last=0", "zero", (0, 0, 0)),
+    ("tiled_8", (20, 15, 4), SECOND, "random:seed=9007199254740991,preemptions=7", "zero", (1, 0, 0)),
     ("tiled", (16, 16, 16), FIRST, "reverse", "zero", (0, 0, 0)),
 )
 UNITS = (

@@ -21,6 +21,8 @@ from gemmlab.run.worker import leave_first, leave_no_core, leave_with
 
 HEAD = struct.Struct("<cI")
 PROGRESS, RESULT, ERROR, MISTAKE, REQUEST = b"p", b"r", b"e", b"m", b"q"
+MOST_WRITTEN = 1 << 26  #: bytes of a file that somebody's own code writes, what it prints among them
+MOST_SAID = 10_000  #: characters of an error
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,11 +76,11 @@ def done(work: Work, replies: IO[bytes]) -> tuple[bytes, bytes]:
     if work.verb == "warm":
         answers.warm()
         return RESULT, b"{}"
-    limit_memory(work)
+    bound(work)
     try:
         return RESULT, answers.answer(work.verb, work.body, lambda text: send(replies, PROGRESS, text.encode()))
     except GemmlabError as error:
-        failed = Failed(error=error.text, hint=error.hint)
+        failed = Failed(error=told(error.text), hint=told(error.hint))
     except MemoryError:
         failed = Failed(
             error=f"it needs more than {work.memory_bytes >> 20} MiB of memory",
@@ -87,13 +89,19 @@ def done(work: Work, replies: IO[bytes]) -> tuple[bytes, bytes]:
     except RecursionError:
         failed = Failed(error="it nests too deeply", hint="a plainer kernel")
     except Exception as error:  # nobody expects it: told, so that the page need not guess
-        mistake = Failed(error=f"it failed: {fault_of(error).detail}", hint="another kernel or size; this is a mistake")
+        detail = told(fault_of(error).detail)
+        mistake = Failed(error=f"it failed: {detail}", hint="another kernel or size; this is a mistake")
         return MISTAKE, msgspec.json.encode(mistake)
     return ERROR, msgspec.json.encode(failed)
 
 
-def limit_memory(work: Work) -> None:
-    """Bound what this process may take, where the system can."""
+def told(text: str) -> str:
+    """A text that UTF-8 can say: what somebody's own code raises may hold half a character, and be of any length."""
+    return text[:MOST_SAID].encode("utf-8", "replace").decode()
+
+
+def bound(work: Work) -> None:
+    """Bound what this process may take, where the system can: memory, and what somebody's own code prints or writes."""
     try:
         import resource
 
@@ -102,6 +110,8 @@ def limit_memory(work: Work) -> None:
         if hard != resource.RLIM_INFINITY:
             limit = min(limit, hard)
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit if work.own else hard))
+        if work.own:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_WRITTEN, MOST_WRITTEN))
     except (ImportError, ValueError, OSError):
         return
 

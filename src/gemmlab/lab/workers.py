@@ -11,6 +11,7 @@ import tempfile
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import IO, Any
 
 import msgspec
@@ -20,6 +21,7 @@ from gemmlab.run.fault import fault_of_exit
 from gemmlab.run.process import environment_of
 
 GRACE_S = 2.0  #: for a process that is asked to leave
+TRIES = 100  #: to end what it started, which may start more meanwhile
 LONGEST = 1 << 28  #: bytes of an answer
 Reply = tuple[bytes, bytes]
 
@@ -40,15 +42,20 @@ class Worker:
         """A new process."""
         errors = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
         folder = tempfile.mkdtemp(prefix="gemmlab-lab-")  # whatever it leaves there goes with it
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "gemmlab.lab.worker", str(os.getpid())),
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=errors,
-            env=environment() | dict.fromkeys(("TMPDIR", "TEMP", "TMP"), folder),
-            cwd=folder,
-            process_group=0,  # what it starts is ended with it
-        )
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "gemmlab.lab.worker", str(os.getpid())),
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=errors,
+                env=environment() | dict.fromkeys(("TMPDIR", "TEMP", "TMP"), folder),
+                cwd=folder,
+                process_group=0,  # what it starts is ended with it
+            )
+        except BaseException:  # nobody else knows of these two; asyncio ends a process that is on its way
+            errors.close()
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
         return cls(process, errors, folder)
 
     async def ask(self, work: Work, told: Callable[[str], None]) -> Reply:
@@ -97,6 +104,13 @@ class Worker:
         self.signal(getattr(signal, "SIGKILL", signal.SIGTERM), group=True)
         with suppress(ProcessLookupError):
             await self.process.wait()
+        for _ in range(TRIES):
+            if not (left := kin(self.folder)):  # those that went into a group of their own
+                break
+            for pid in left:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
+            await asyncio.sleep(0.01)
         self.errors.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -117,7 +131,7 @@ class Workers:
         self.idle: list[Worker] = []
         self.all: set[Worker] = set()
         self.tasks: set[asyncio.Task[Any]] = set()
-        self.closed = False
+        self.closed = self.filling = False
 
     async def start(self) -> Worker:
         """A new process that is known here."""
@@ -147,12 +161,25 @@ class Workers:
             await self.end(worker)
 
     async def refill(self) -> None:
-        """Have as many ready as there ought to be."""
-        while len(self.idle) < self.spare and not self.closed:
-            worker = await self.start()
+        """Have as many ready as there ought to be, one after the other however often that is asked for."""
+        if self.filling:
+            return
+        self.filling = True
+        try:
+            while len(self.idle) < self.spare and not self.closed:
+                self.idle.append(await self.warmed(await self.start()))
+        finally:
+            self.filling = False
+
+    async def warmed(self, worker: Worker) -> Worker:
+        """The same, with what most answers need loaded; raises LostError for one that did not live through it."""
+        try:
             if self.warm:
                 await worker.ask(Work(verb="warm"), lambda text: None)
-            self.idle.append(worker)
+        except LostError:
+            await self.end(worker)
+            raise
+        return worker
 
     async def end(self, worker: Worker) -> None:
         """End one."""
@@ -171,6 +198,16 @@ class Workers:
         task = asyncio.get_running_loop().create_task(quiet(what))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
+
+
+def kin(folder: str) -> list[int]:
+    """Processes whose temporary folder that is: a worker and whatever it started, where the system tells (Linux)."""
+    found, mark = [], b"\0TMPDIR=" + os.fsencode(folder) + b"\0"
+    for place in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):
+            if mark in b"\0" + place.read_bytes() + b"\0":
+                found.append(int(place.parent.name))
+    return found
 
 
 async def quiet(what: Any) -> None:
