@@ -37,13 +37,13 @@ class Heads:
         axis = count + sequence if sequence < 0 else sequence
         others = [each for each in range(count - 1) if each != axis]
         self.matrices = {name: matrix(tensor, (axis,), (count - 1,), others) for name, tensor in tensors.items()}
-        self.batch = max(each.batch for each in self.matrices.values())
-        self.batch = 0 if any(each.batch == 0 for each in self.matrices.values()) else self.batch
+        counts = [[tensor.shape[each] for tensor in tensors.values()] for each in others]
+        self.batch = prod(max(sizes) if min(sizes) else 0 for sizes in counts)
         q, k, v = (self.matrices[name] for name in ("query", "key", "value"))
         gradient = self.matrices.get("gradient")
         agree = q.columns == k.columns and k.rows == v.rows
         agree &= gradient is None or (gradient.rows, gradient.columns) == (q.rows, v.columns)
-        if not agree or any(self.batch % (each.batch or 1) for each in self.matrices.values()):
+        if not agree or any(max(sizes) % (size or 1) for sizes in counts for size in sizes):
             raise UnreadableError(f"attention of shapes {shapes}")
 
     def scores(self) -> Matrix:
