@@ -40,6 +40,8 @@ REACHED = {
 }
 ELSEWHERE = {"cudnn": Reached((0.40, 0.50), (0.35, 0.40)), "flash": Reached((0.40, 0.50), (0.35, 0.40))}
 ELSEWHERE["efficient"] = Reached((0.25, 0.30), (0.20, 0.25))
+#: ordinary float32, whose kernels nobody read: with low confidence
+SINGLE = Reached((0.50, 0.60), (0.40, 0.45))
 #: blocks of so many rows are computed whole: how much a sequence of S adds, over S; chosen on the same H200
 FORWARD_BLOCK, BACKWARD_BLOCK, CAUSAL_BLOCK = 128, 256, 512
 
@@ -56,7 +58,8 @@ def attend(call: Call, chip: Chip, constants: Constants) -> Priced:
     machine = machine_of(chip, problem.a_format)
     flop = problem.flop * (CAUSAL if call.causal else 1.0)
     limit, bound = limited(flop, machine.peak_flop_per_s, total, machine.dram_bytes_per_s)
-    computing = flop / (machine.peak_flop_per_s * efficiency(call, chip))
+    reached = SINGLE if machine.vector else reached_by(call, chip)
+    computing = flop / (machine.peak_flop_per_s * efficiency(call, reached))
     streaming = total / (machine.dram_bytes_per_s * constants.dram_share)
     launch = constants.launch_s / SHARING
     busy = max(computing, streaming)
@@ -65,7 +68,7 @@ def attend(call: Call, chip: Chip, constants: Constants) -> Priced:
         Term(cause="fused attention", time_s=busy - limit, why="softmax between the products, and what kernels reach"),
         Term(cause="launch", time_s=launch, why="its share of the kernel's start and end"),
     )
-    return Priced(outlook, total, busy + launch, limit, bound, terms, "medium")
+    return Priced(outlook, total, busy + launch, limit, bound, terms, "low" if machine.vector else "medium")
 
 
 def makes_scores(call: Call) -> bool:
@@ -81,10 +84,14 @@ def makes_scores(call: Call) -> bool:
     return problem.k <= problem.n
 
 
-def efficiency(call: Call, chip: Chip) -> float:
-    """Share of the peak that the kernel reaches: less on short sequences, whose blocks are not full."""
+def reached_by(call: Call, chip: Chip) -> Reached:
+    """What its kernel reaches on the chip."""
     name = kernel_of(call, chip)
-    reached = REACHED[name].get(chip.architecture, ELSEWHERE[name])
+    return REACHED[name].get(chip.architecture, ELSEWHERE[name])
+
+
+def efficiency(call: Call, reached: Reached) -> float:
+    """Share of the peak that the kernel reaches: less on short sequences, whose blocks are not full."""
     backward = call.phase == "backward"
     problem = call.problem
     width, first = (problem.k, problem.n) if makes_scores(call) else (problem.n, problem.k)

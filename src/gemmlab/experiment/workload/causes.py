@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gemmlab.experiment.workload.look import Look
-from gemmlab.model.advice.surroundings import FAULT, NEAR
+from gemmlab.model.advice.surroundings import FAULT, NEAR, TINY
 
 #: words for the terms of a predicted time; what the floor is made of is no cause
 WORDS = {
@@ -35,7 +35,12 @@ def cause_of(look: Look, best: str) -> str:
     """
     if best:
         return best
-    if look.measured_s is not None and look.measured_s > FAULT * look.predicted_s:
+    launches = look.forecaster.constants.launch_s * look.call.count
+    if (
+        look.measured_s is not None
+        and look.measured_s > FAULT * look.predicted_s
+        and launches < TINY * look.predicted_s
+    ):
         return "library"
     if look.limit_s > NEAR * look.time_s:
         return FINE

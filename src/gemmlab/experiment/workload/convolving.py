@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import NamedTuple
 
 import msgspec
@@ -83,19 +84,13 @@ def convolve(call: Call, chip: Chip, constants: Constants) -> Priced:
 
 def bytes_of(conv: Convolution, step: str) -> Moved:
     """Bytes that a pass reads and writes at least, on the convolution's own tensors."""
-    p, q = conv.output
-    elements = {
-        "forward": conv.batch * conv.filters * p * q,
-        "dgrad": conv.batch * conv.channels * conv.height * conv.width,
-        "wgrad": conv.filters * conv.channels // conv.groups * conv.kernel[0] * conv.kernel[1],
-    }[step]
-    written = storage_bytes(conv.format, elements)
+    written = conv.written_bytes(step)
     return Moved(conv.compulsory_bytes(step) - written, written)
 
 
 def worked(problem: Gemm, conv: Convolution, step: str) -> Gemm:
     """The multiplication that kernels do: a strided dgrad leaves out the products with the zeros between outputs."""
-    skipped = conv.stride[0] * conv.stride[1]
+    skipped = prod(conv.stride)
     if step != "dgrad" or conv.flop > WASTED * problem.flop:
         return problem
     return problem.replace(k=ceil_div(problem.k, skipped))
@@ -121,11 +116,11 @@ def transposes_s(conv: Convolution, step: str, chip: Chip, constants: Constants)
     dram = chip.level("dram")
     if conv.order == "nhwc" or chip.kind != "gpu" or dram is None:
         return 0.0
-    if conv.kernel == conv.stride == (1, 1) and conv.height * conv.width * bits_of(conv.format) % ROAD_BITS == 0:
+    pointwise = prod(conv.kernel) == 1
+    if pointwise and prod(conv.stride) == 1 and prod(conv.size) * bits_of(conv.format) % ROAD_BITS == 0:
         return 0.0
-    p, q = conv.output
-    images = (conv.batch * conv.channels * conv.height * conv.width, conv.batch * conv.filters * p * q)
-    filters = conv.filters * conv.channels // conv.groups * conv.kernel[0] * conv.kernel[1]
+    images = (conv.batch * conv.channels * prod(conv.size), conv.batch * conv.filters * prod(conv.output))
+    filters = conv.filters * conv.channels // conv.groups * prod(conv.kernel)
     moved = sum(2 * storage_bytes(conv.format, each) / IMAGE_TRANSPOSE for each in images)
-    moved += 2 * storage_bytes(conv.format, filters) / FILTER_TRANSPOSE if conv.kernel != (1, 1) else 0.0
+    moved += 2 * storage_bytes(conv.format, filters) / FILTER_TRANSPOSE if not pointwise else 0.0
     return moved / (float(dram.bandwidth_bytes_per_s) * constants.dram_share) + 3 * constants.launch_s

@@ -41,9 +41,11 @@ def host_notes(workload: Workload, looks: list[Look], rest: tuple[Rest, ...], *,
     unknown = sum(look.call.count for look in looks if look.measured_s is None)
     if workload.span_s is not None and unknown and not foreign:
         notes.append(f"{unknown} multiplications have no kernel in the trace: their times are predicted")
-    lows = sum(look.call.count for look in looks if look.forecast.confidence == "low")
+    lows = sum(look.call.count for look in looks if look.forecast.confidence == "low" and look.measured_s is None)
     if lows:
-        notes.append(f"{lows} convolutions in groups of few channels: a bound more than a prediction of their time")
+        notes.append(
+            f"times of {lows} multiplications rest on few readings: convolutions in narrow groups, float32 attention"
+        )
     return tuple(notes)
 
 

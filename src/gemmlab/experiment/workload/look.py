@@ -44,6 +44,11 @@ class Program:
         return weights_of(self.workload.calls)
 
     @cached_property
+    def autocast(self) -> bool:
+        """Whether the program runs under autocast already."""
+        return dict(self.workload.settings).get("autocast", "none") not in ("", "none", "off", "False")
+
+    @cached_property
     def products(self) -> dict[tuple[Any, ...], list[Call]]:
         """Batched multiplications that no kernel fuses, by phase and sizes."""
         found: dict[tuple[Any, ...], list[Call]] = {}
@@ -119,8 +124,10 @@ class Look:
 
     @cached_property
     def sides(self) -> Sides:
-        """Whose sides they are."""
-        return sides_of(self.call, self.program.weights)
+        """Whose sides they are; of many layers' weights, one name for all."""
+        found = sides_of(self.call, self.program.weights)
+        several = len({each.places for each in self.members}) > 1 or len(self.call.places) > 1
+        return found._replace(weight=found.weight.every) if several and found.weight else found
 
     @cached_property
     def situation(self) -> Situation:

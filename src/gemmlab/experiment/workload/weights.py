@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from gemmlab.problem import Gemm
@@ -34,6 +35,11 @@ class Weight(NamedTuple):
     def module(self) -> str:
         """The module that owns it."""
         return self.name.rpartition(".")[0]
+
+    @property
+    def every(self) -> Weight:
+        """One for all of its layers, by the same name: `h.*.mlp.c_fc.weight`."""
+        return self._replace(name=re.sub(r"(?<=\.)\d+(?=\.)", "*", self.name))
 
 
 def weights_of(calls: Iterable[Call]) -> dict[str, Weight]:
@@ -76,21 +82,33 @@ def sides_of(call: Call, weights: dict[str, Weight]) -> Sides:
     if call.fused or call.convolution is not None or problem.batch > 1:
         return NOBODYS
     named = [weights[each.parameter] for each in call.operands if each.parameter in weights]
-    ways = FORWARD if call.phase != "backward" else GRADIENTS
     if named:
-        return turned(named[0], problem, (*ways, *GRADIENTS))
+        first = FORWARD if call.phase != "backward" else ()
+        return turned(named[0], problem, (*first, *OF_INPUT, *OF_WEIGHT))
     if call.phase != "backward" and problem.layout[1] == "t":
         return Sides(weights.get(f"{problem.n}x{problem.k}", Weight("", problem.n, problem.k, True)), "n", "k")
-    alike = [found for each in weights.values() if (found := turned(each, problem, GRADIENTS)).weight]
+    if call.phase == "forward":
+        return NOBODYS
+    found = (guessed(call, weights.values(), ways) for ways in (OF_WEIGHT, OF_INPUT))
+    return next((sides for sides in found if sides.weight), NOBODYS)
+
+
+def guessed(call: Call, weights: Iterable[Weight], ways: tuple[tuple[str, str], ...]) -> Sides:
+    """The sides of a gradient by the weight of that size at its place, else by any of that size, without its name."""
+    alike = [sides for each in weights if (sides := turned(each, call.problem, ways)).weight]
     here = [each for each in alike if each.weight and any(same_place(each.weight, place) for place in call.places)]
     if here:
         return here[0]
-    return alike[0] if len(alike) == 1 and call.phase != "forward" else NOBODYS
+    weight = alike[0].weight if alike else None
+    if weight is None or len(alike) == 1:
+        return alike[0] if alike else NOBODYS
+    return alike[0]._replace(weight=weight._replace(name=""))
 
 
 def same_place(weight: Weight, place: str) -> bool:
     """Whether the weight belongs to the module at that place."""
-    return bool(weight.module) and (place == weight.module or place.endswith("." + weight.module))
+    pattern = weight.module  # of many layers' weights, with a star for what differs
+    return bool(pattern) and (fnmatchcase(place, pattern) or fnmatchcase(place, "*." + pattern))
 
 
 def turned(weight: Weight, problem: Gemm, ways: Iterable[tuple[str, str]]) -> Sides:
@@ -103,5 +121,5 @@ def turned(weight: Weight, problem: Gemm, ways: Iterable[tuple[str, str]]) -> Si
 
 NOBODYS = Sides(None, "", "")
 FORWARD = (("n", "k"),)
-#: of the input: dY @ W; of the weight: dY^T @ X, or its transpose
-GRADIENTS = (("k", "n"), ("m", "n"), ("n", "m"), ("k", "m"))
+OF_WEIGHT = (("m", "n"), ("n", "m"))  # dY^T @ X, or its transpose
+OF_INPUT = (("k", "n"), ("k", "m"))  # dY @ W

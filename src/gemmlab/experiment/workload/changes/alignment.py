@@ -144,9 +144,10 @@ def channel_changes(look: Look) -> Iterator[Candidate]:
     problem = call.problem.replace(m=sides.m, n=sides.n, k=sides.k)
     then_s, limit_s = look.then(problem=problem, convolution=padded)
     before = f"{conv.channels} channels, {conv.filters} filters before"
-    lines = [f"nn.Conv2d({channels}, {filters}, {conv.kernel})  # {before}"]
+    lines = [f"nn.Conv{len(conv.size)}d({channels}, {filters}, {conv.kernel})  # {before}"]
     if channels > conv.channels:
-        lines.append(f"x = F.pad(x, (0, 0, 0, 0, 0, {channels - conv.channels}))  # channels of zeros")
+        axes = "0, 0, " * len(conv.size)
+        lines.append(f"x = F.pad(x, ({axes}0, {channels - conv.channels}))  # channels of zeros")
     yield Candidate(
         cause="alignment",
         line="\n".join(lines),

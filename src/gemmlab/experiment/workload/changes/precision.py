@@ -43,14 +43,18 @@ def autocast_changes(look: Look) -> Iterator[Candidate]:
     name = next((each for each in ("bfloat16", "float16") if each in chip.peaks), None)
     if name is None:
         return
+    on = look.program.autocast and not lacking  # and has left this operator out
+    line = f'with torch.autocast("{DEVICES[chip.kind]}", dtype=torch.{name}):'
+    if on:
+        line = f"x, w = x.to(torch.{name}), w.to(torch.{name})  # autocast leaves {look.call.operator} alone"
     yield Candidate(
         cause="format" if lacking else "precision",
-        line=f'with torch.autocast("{DEVICES[chip.kind]}", dtype=torch.{name}):',
+        line=line,
         digits=digits.rounding(name, stored=True),
         cost="casts of both operands, counted"
         + ("; a loss scaled by torch.amp.GradScaler in training" if name == "float16" else ""),
         confidence="medium",
-        wide=True,
+        wide=not on,
         extra_s=0.0 if lacking else casting_s(look, name),
         **priced(look, name),
     )
