@@ -36,8 +36,10 @@ FLOAT32_RESULT = frozenset(
     ["prod", "softmax", "log_softmax", "cumprod", "cumsum", "vector_norm", "matrix_norm", "linalg_vector_norm", "sum"]
 )
 WIDEST = frozenset(
-    ["addcdiv", "addcmul", "atan2", "bilinear", "cross", "dot", "vdot", "index_put", "tensordot", "scatter_add", "cat"]
-    + ["stack", "grid_sampler", "grid_sample"]
+    [
+        *("addcdiv", "addcmul", "atan2", "bilinear", "cross", "dot", "vdot", "index_put", "tensordot", "scatter_add"),
+        *("cat", "stack", "grid_sampler", "grid_sample"),
+    ]
 )
 
 

@@ -10,8 +10,10 @@ from torch.overrides import TorchFunctionMode
 
 LARGEST_REAL = 1 << 16  #: elements; what a constructor reckons with small tensors it may look at
 FACTORIES = frozenset(
-    [torch.empty, torch.zeros, torch.ones, torch.full, torch.rand, torch.randn, torch.empty_strided]
-    + [torch.randint, torch.normal, torch.eye]
+    [
+        *(torch.empty, torch.zeros, torch.ones, torch.full, torch.rand, torch.randn, torch.empty_strided),
+        *(torch.randint, torch.normal, torch.eye),
+    ]
 )
 
 

@@ -1,8 +1,8 @@
 """What torch.compile would fuse: chains of pointwise operators inside a compiled module.
 
-Rule: in one pass of one compiled module, pointwise operators that hand memory on to each other are one kernel, unless an
-operator of another kind stands between them in the program. The kernel reads once what comes from outside, and writes
-what anything outside it reads later; what only passes between its operators is never in memory.
+Rule: in one pass of one compiled module, pointwise operators that hand memory on to each other are one kernel, unless
+an operator of another kind stands between them in the program. The kernel reads once what comes from outside, and
+writes what anything outside it reads later; what only passes between its operators is never in memory.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def tensor(word: str, shape: tuple[int, ...], form: str, value: str | None) -> A
     if value is None:
         return torch.empty(shape, dtype=dtype, device="meta")
     try:
-        number = LITERALS.get(value.lower(), None) if value.lower() in ("true", "false") else float(value)
+        number = LITERALS[value.lower()] if value.lower() in ("true", "false") else float(value)
         return torch.full(shape, number if dtype.is_floating_point or number is True else int(number or 0), dtype=dtype)
     except (ValueError, OverflowError, RuntimeError) as error:
         raise GemmlabError(f"input `{word}`: {value} is no number of {form}", GRAMMAR) from error

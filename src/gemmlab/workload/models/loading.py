@@ -40,10 +40,10 @@ def load_model(
 ) -> LoadedModel:
     """The model that `FILE.py:NAME` or `package.module:NAME` means, built without memory for its weights.
 
-    `inputs` describes its inputs as `parse_inputs` reads them; without it the file's own `inputs`, a value or a function,
-    or what NAME gives beside the model. `arguments` are handed to the class or function, or to the configuration of a
-    model of transformers, whose settings a JSON file `config` may give. `dtype` is what its weights are turned into.
-    Runs the file. Raises GemmlabError.
+    `inputs` describes its inputs as `parse_inputs` reads them; without it they are the file's own `inputs`, a value or
+    a function, or what NAME gives beside the model. `arguments` are handed to the class or function, or to the
+    configuration of a model of transformers, whose settings a JSON file `config` may give. `dtype` is what its weights
+    are turned into. Runs the file. Raises GemmlabError.
     """
     pytorch()
     path, colon, name = place.rpartition(":")

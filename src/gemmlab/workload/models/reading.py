@@ -22,7 +22,7 @@ FREE = frozenset(
             "detach",
             "alias",
         ),
-        *("_unsafe_view", "_reshape_alias", "lift_fresh", "resolve_conj", "resolve_neg", "set_", "resize_", "detach_"),
+        *("_unsafe_view", "_reshape_alias", "lift_fresh", "resolve_conj", "resolve_neg", "set_", "resize_", "alias"),
         *("is_same_size", "sym_size", "sym_stride", "sym_numel", "sym_storage_offset", "_local_scalar_dense", "item"),
         *("_version", "dim", "size", "stride", "is_contiguous", "result_type", "_nested_tensor_size"),
     )

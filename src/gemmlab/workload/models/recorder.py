@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 import torch
+import torch._meta_registrations  # rules of shapes, which older versions load late
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
@@ -62,7 +63,7 @@ class Recorder(TorchDispatchMode):
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """torch.compile's machinery, which takes seconds to load, need not be kept out: compiled code runs as written."""
+        """torch.compile's machinery, which takes seconds to load, need not be kept out: all code runs as written."""
         return False
 
     def __torch_dispatch__(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from gemmlab.workload.models import images, recurrent
+
 #: pointwise in what they ask of memory, and not marked so by every version of PyTorch
 POINTWISE = frozenset(
     f"aten::{name}"
@@ -37,6 +39,9 @@ def result_of(func: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any
     try:
         return func(*args, **keywords)
     except NotImplementedError:
+        older = OLDER.get(func._schema.name)
+        if older is not None:
+            return older(*args, **keywords)
         from torch._decomp import decomposition_table
 
         known = decomposition_table.get(func)
@@ -58,4 +63,38 @@ def grouped(a: Any, b: Any, offs: Any = None, *_rest: Any, out_dtype: Any = None
     return a.new_empty(shape, dtype=out_dtype or a.dtype)
 
 
-OWN = {"aten::_grouped_mm": grouped}
+def flash(query: Any, _key: Any, value: Any, *_rest: Any, **_keywords: Any) -> Any:
+    """Results of flash attention: outputs, heads beside each other in memory, and what the backward pass keeps."""
+    outputs, sums = attended(query, value)
+    seed = query.new_empty(2).long()
+    return (outputs, sums, None, None, query.shape[2], value.shape[2], seed, seed, query.new_empty(0))
+
+
+def efficient(query: Any, _key: Any, value: Any, _bias: Any, keeps: bool, *_rest: Any, **_keywords: Any) -> Any:
+    """Results of memory-efficient attention."""
+    outputs, sums = attended(query, value)
+    seed = query.new_empty(()).long()
+    return (outputs, sums if keeps else sums[:, :, :0], seed, seed)
+
+
+def attended(query: Any, value: Any) -> tuple[Any, Any]:
+    """What attention returns for queries of (batch, heads, length, size), and the logarithms of its sums."""
+    import torch
+
+    batch, heads, length, _ = query.shape
+    outputs = query.new_empty((batch, length, heads, value.shape[3])).transpose(1, 2)
+    return outputs, query.new_empty((batch, heads, length), dtype=torch.float32)
+
+
+OWN = {
+    "aten::_grouped_mm": grouped,
+    "aten::convolution": images.convolved,
+    "aten::convolution_backward": images.convolved_back,
+    "aten::_cudnn_rnn": recurrent.forward_shapes,
+    "aten::_cudnn_rnn_backward": recurrent.backward_shapes,
+}
+#: what PyTorch 2.4 to 2.8 have no rule for
+OLDER = {
+    "aten::_scaled_dot_product_flash_attention": flash,
+    "aten::_scaled_dot_product_efficient_attention": efficient,
+}

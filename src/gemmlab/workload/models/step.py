@@ -1,4 +1,4 @@
-"""One step under way: the model without its weights, watched from three sides. Imported where a model is traced alone."""
+"""One step under way: the model without its weights, watched from three sides. Imported while tracing."""
 
 from __future__ import annotations
 

@@ -11,7 +11,6 @@ from gemmlab.workload.workload import Workload
 
 AUTOCAST = {"bfloat16": "bfloat16", "bf16": "bfloat16", "float16": "float16", "fp16": "float16", "half": "float16"}
 WRAPPERS = ("DataParallel", "DistributedDataParallel")
-HEAD = "a model of PyTorch"
 
 
 def trace_model(
@@ -27,9 +26,9 @@ def trace_model(
 ) -> Workload:
     """Every multiplication of one step of a torch.nn.Module, each with its sizes, strides, formats, place and pass.
 
-    `inputs` and `keywords` are what the model is called with; of tensors among them the shapes count, and the elements of
-    whole numbers. `training` traces forward and backward, else the forward pass alone; `loss(output)` returns what the
-    backward pass begins from, without it the output's own `loss`, or the sum of all floating outputs. `autocast` is
+    `inputs` and `keywords` are what the model is called with; of tensors among them the shapes count, and the elements
+    of whole numbers. `training` traces forward and backward, else the forward pass alone; `loss(output)` returns what
+    the backward pass begins from, without it the output's own `loss`, or the sum of all floating outputs. `autocast` is
     `bfloat16` or `float16`: the step runs under torch.autocast("cuda") in it. `optimizer` adds one step of that
     optimiser. The model, its gradients, its buffers and the state of all random numbers are left as they were.
 
