@@ -24,6 +24,8 @@ SOURCE = (
     "name of a suite. Or a whole network: a PyTorch profiler's trace.json or trace.json.gz, model.py:NAME or "
     "package.module:NAME with --inputs, or a SCALE-Sim topology.csv.",
 )
+TABLES = (".csv", ".tsv", ".txt")
+NETWORKS = "or a whole network: trace.json, model.py:NAME with --inputs, a SCALE-Sim topology.csv"
 
 
 def help_text(about: str) -> str:
@@ -43,7 +45,7 @@ def run(words: Sequence[str]) -> int:
         from gemmlab.cli.workload import explain_workload
 
         return explain_workload(source, given, output)
-    shapes = shapes_of(source, PROBLEM.of(given), SUITE.of(given))
+    shapes = listed(source, given)
     measured = given.get("measured")
     if len(shapes) > 1 and measured is not None:
         raise GemmlabError(f"--measured is one time, but there are {len(shapes)} shapes", "explain the one it is of")
@@ -73,6 +75,16 @@ def is_workload(source: Sequence[str], given: dict[str, Any]) -> bool:
     from gemmlab.cli.workload_source import is_network
 
     return is_network(source[0])
+
+
+def listed(source: Sequence[str], given: dict[str, Any]) -> list[Shape]:
+    """The shapes that the words mean; raises GemmlabError, which tells of a word that is nothing what it may be."""
+    try:
+        return shapes_of(source, PROBLEM.of(given), SUITE.of(given))
+    except GemmlabError as error:
+        if len(source) != 1 or source[0].lower().endswith(TABLES):
+            raise
+        raise GemmlabError(error.text, f"{error.hint}; {NETWORKS}") from None
 
 
 def require_all(shapes: Sequence[Shape], chip: Chip, flags: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gemmlab.cli.parse import Flag, Section
-from gemmlab.cli.quantities import cluster, members, scale, seconds, size, width
+from gemmlab.cli.quantities import cluster, members, pair, scale, seconds, size, width
 from gemmlab.problem.columns import number, real
 
 JSON = Flag("json", "Print one Record a line as JSON, and nothing else.")
@@ -125,15 +125,20 @@ WORKLOAD = Section(
     (
         Flag(
             "inputs",
-            "Models: what forward takes, SHAPE or SHAPE:FORMAT each, joined by commas, name=... for keywords: "
-            "8x1024:int64, or input_ids=8x512:int64,labels=8x512:int64.",
-            "SHAPE:FORMAT,...",
+            "Models: what forward takes, a tensor each: 8x3x224x224, 8x1024:int64, mask=8x1024:bool=1; with blanks "
+            "between, or the flag again. Else the file's own `inputs`.",
+            "SHAPE:FORMAT",
+            many=True,
         ),
         Flag("inference", "Models: forward alone, without gradients; else a training step."),
         Flag("autocast", "Models: what torch.autocast computes in, bfloat16 or float16.", "FORMAT"),
-        Flag("matmul_precision", "What float32 multiplications may be: highest (default), high, medium.", "NAME"),
-        Flag("channels_last", "Models: convolutions with their channels running fastest in memory."),
-        Flag("compile", "Models: as torch.compile would run it, elementwise operators fused."),
+        Flag("matmul_precision", "Models: what float32 may be multiplied in: highest, high or medium.", "NAME"),
+        Flag("channels_last", "Models: images and filters with their channels running fastest."),
+        Flag("compile", "Models: as torch.compile runs it, elementwise operators fused."),
+        Flag("optimizer", "Models: one step of this optimiser, too: adamw, sgd, ...", "NAME"),
+        Flag("dtype", "Models: what the weights are turned into.", "FORMAT"),
+        Flag("arguments", "Models: an argument of NAME, or of a transformers configuration.", "NAME=VALUE", pair, True),
+        Flag("config", "Models of transformers: their configuration.", "FILE.json"),
         Flag("step", "Traces: the step that is told, by its number; default all.", "N", number),
         Flag("top", "How many multiplications are told one by one; default 10, on a page 100.", "N", size),
         Flag("diff", "Two traces, models or lists in place of SOURCE, and what changed between them.", "A B", words=2),

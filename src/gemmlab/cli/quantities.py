@@ -63,6 +63,14 @@ def members(text: str) -> list[tuple[int, int, int]]:
     return found
 
 
+def pair(text: str) -> tuple[str, str]:
+    """A name and its value from `layers=2`; raises GemmlabError."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise GemmlabError(f"`{text}` is not a name and its value", "NAME=VALUE, for example num_hidden_layers=2")
+    return name.strip(), value
+
+
 def scale(text: str) -> BlockScale:
     """Block scales from `float8_e8m0fnu/32`; raises GemmlabError."""
     return BlockScale.parse(text)

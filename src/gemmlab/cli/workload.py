@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from gemmlab.cli.options import WORKLOAD
 from gemmlab.cli.output import STDOUT, emit
 from gemmlab.cli.workload_source import SOURCES, read_workload
 from gemmlab.record import GemmlabError
@@ -38,13 +39,15 @@ def refuse(source: Sequence[str], given: dict[str, Any]) -> None:
     if "diff" in given and source:
         raise GemmlabError(f"SOURCE `{source[0]}` and --diff are two sources", "--diff A B alone")
     if "diff" not in given and len(source) != 1:
-        given_words = " ".join(source)
-        first = "there is no SOURCE" if not source else f"SOURCE `{given_words}` is no network"
-        raise GemmlabError(first, f"SOURCE is {SOURCES}")
+        flag = next(f"--{name.replace('_', '-')}" for name in WORKLOAD.of(given))
+        what = f"SOURCE `{' '.join(source)}` is one multiplication" if source else "there is no SOURCE"
+        raise GemmlabError(f"{flag} is of a whole network, but {what}", f"SOURCE is {SOURCES}")
     if "no_advice" in given:
         raise GemmlabError("--no-advice is of one multiplication or of a list", "--top N shows fewer rows")
     if "diff" in given and "plot" in given:
         raise GemmlabError("--plot draws one network, but --diff has two", "--html draws both side by side")
+    if "diff" in given and "csv" in given:
+        raise GemmlabError("--csv writes one network, but --diff has two", "--json prints a line for each row")
 
 
 def deliver_answer(answer: Answer, top: int | None, output: dict[str, Any]) -> None:
@@ -89,11 +92,13 @@ def deliver_answer(answer: Answer, top: int | None, output: dict[str, Any]) -> N
 
 def deliver_difference(found: Difference, top: int | None, output: dict[str, Any]) -> None:
     """The same of two networks."""
-    from gemmlab.report.workload_difference import difference_html, difference_json, difference_text
+    from gemmlab.report.workload_difference import difference_json, difference_text
 
-    if "csv" in output:
-        raise GemmlabError("--diff writes no CSV", "--json prints a line for each row")
-    files = {output["html"]: difference_html(found, top)} if "html" in output else {}
+    files = {}
+    if "html" in output:
+        from gemmlab.report.workload_difference_page import difference_html
+
+        files[output["html"]] = difference_html(found, top)
     if "json" in output:
         printed = "".join(line + "\n" for line in difference_json(found))
     else:

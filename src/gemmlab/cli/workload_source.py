@@ -23,8 +23,11 @@ SOURCES = (
 #: what each kind of source is called, and the flags that it takes beside --chip and those of the report
 CALLED = {"trace": "a trace", "model": "a model", "topology": "a topology", "table": "a list of shapes"}
 TAKES = {
-    "trace": ("step", "matmul_precision"),
-    "model": ("inputs", "inference", "autocast", "matmul_precision", "channels_last", "compile"),
+    "trace": ("step",),
+    "model": (
+        *("inputs", "inference", "autocast", "matmul_precision", "channels_last", "compile"),
+        *("optimizer", "dtype", "arguments", "config"),
+    ),
     "topology": ("format",),
     "table": (*(flag.name for flag in PROBLEM.flags), *(flag.name for flag in SUITE.flags)),
 }
@@ -43,7 +46,7 @@ def kind_of(word: str) -> str:
     lower = word.lower()
     if MODEL.fullmatch(word) and not os.path.isfile(word):
         return "model"
-    if lower.endswith(TRACES):
+    if lower.endswith(TRACES) or os.path.isdir(word):  # a folder, as tensorboard_trace_handler fills it
         return "trace"
     if not os.path.isfile(word):
         return "table"
@@ -89,13 +92,9 @@ def trace(word: str, given: dict[str, Any]) -> Workload:
 
 def model(word: str, given: dict[str, Any]) -> Workload:
     """A PyTorch model, forward and backward without its weights."""
-    if "inputs" not in given:
-        raise GemmlabError(
-            f"model `{word}` is given no inputs", "--inputs 8x1024:int64, shapes and formats of what forward takes"
-        )
-    from gemmlab.workload.models import load_model
+    from gemmlab.cli.workload_model import model_workload
 
-    return load_model(word, **{name: given[name] for name in TAKES["model"] if name in given})
+    return model_workload(word, given)
 
 
 def topology(word: str, given: dict[str, Any]) -> Workload:
@@ -118,7 +117,6 @@ def table(word: str, given: dict[str, Any]) -> Workload:
 
 
 def require_file(word: str) -> None:
-    """Raise GemmlabError where there is no such file."""
-    if not os.path.isfile(word):
-        what = "is a folder" if os.path.isdir(word) else "does not exist"
-        raise GemmlabError(f"{word} {what}", f"SOURCE is {SOURCES}")
+    """Raise GemmlabError where there is no such file or folder."""
+    if not os.path.exists(word):
+        raise GemmlabError(f"{word} does not exist", f"SOURCE is {SOURCES}")

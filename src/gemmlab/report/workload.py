@@ -6,7 +6,7 @@ import sys
 from itertools import chain
 
 from gemmlab.experiment.workload.answer import Answer
-from gemmlab.report.canvas import Canvas, cells, shorten
+from gemmlab.report.canvas import Canvas, cells, shorten, wrap
 from gemmlab.report.text import fact_lines, headline, joined
 from gemmlab.report.words import amount, clean, several
 from gemmlab.report.workload_story import SHOWN, Change, Story, Told, gain_text, rows_text
@@ -143,12 +143,14 @@ def change_lines(number: int, change: Change, canvas: Canvas) -> list[str]:
 
 
 def code_lines(line: str, indent: int, canvas: Canvas) -> list[str]:
-    """A line of a program with its own blanks, to be pasted; broken only where it is wider than the terminal."""
-    blanks = min(len(line) - len(line.lstrip()), 16)
+    """A line of a program with its own blanks, to be pasted; where it is too wide its comment stands above it."""
+    blanks = indent + min(len(line) - len(line.lstrip()), 16)
     text = canvas.fit("".join(c if c.isprintable() else "?" for c in line.strip()))
-    if indent + blanks + cells(text) <= canvas.width:
-        return [" " * (indent + blanks) + text] if text else []
-    return canvas.wrap(text, indent + blanks, "", 2)
+    if blanks + cells(text) <= canvas.width:
+        return [" " * blanks + text] if text else []
+    program, mark, comment = text.partition("  # ")
+    above = [f"{' ' * blanks}# {part.strip()}" for part in wrap(comment, canvas.width - blanks - 2)] if mark else []
+    return [*above, *(canvas.wrap(program, blanks, "", 2) if program.strip() else [])]
 
 
 def others(told: Story, top: int | None, canvas: Canvas) -> list[str]:
@@ -157,19 +159,21 @@ def others(told: Story, top: int | None, canvas: Canvas) -> list[str]:
     if not rows:
         return []
     shown = rows if top is None else rows[: max(1, min(OTHERS, top))]
-    kinds = {row[4] for row in rows}
+    kinds = {row.known for row in rows}
+    mixed = 11 * (len(kinds) > 1)
     lines = headline("What is not multiplication", " or ".join(sorted(kinds)), canvas)
-    name_room = canvas.width - 2 - 8 - 10 - 6 - (11 if len(kinds) > 1 else 0)
-    for name, times, time, share, known in shown:
-        tail = f"{times:>8}{time:>10}{share:>6}" + (f"  {known:<9}" if len(kinds) > 1 else "")
-        text = canvas.fit(name)
-        if cells(text) > name_room:
-            lines += [*canvas.wrap(text, 2, hang=2), " " * (2 + name_room) + tail]
+    room = canvas.width - 2 - 8 - 10 - 6 - mixed
+    for row in shown:
+        tail = f"{told.times(row.number):>8}{told.seconds(row.time_s):>10}{told.share(row.time_s):>6}"
+        tail += f"  {row.known}" if mixed else ""
+        text = canvas.fit(row.name)
+        if cells(text) > room:
+            lines += [*canvas.wrap(text, 2, hang=2), " " * (2 + room) + tail]
         else:
-            lines.append(f"  {text}{' ' * (name_room - cells(text))}{tail}")
-    left = told.answer.rest[len(shown) :]
+            lines.append(f"  {text}{' ' * (room - cells(text))}{tail}")
+    left = rows[len(shown) :]
     if left:
-        spent = sum(each.time_s for each in left)
+        spent = sum(row.time_s for row in left)
         lines += canvas.wrap(f"{len(left)} more: {told.seconds(spent)}, {told.share(spent)} of the time", 2)
     return lines
 

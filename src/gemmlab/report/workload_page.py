@@ -161,13 +161,14 @@ def rest_card(told: Story) -> str:
     """What is not multiplication."""
     rows = told.rest()
     body = "".join(
-        f'<tr><td>{text(name)}</td><td class="n">{text(times)}</td><td class="n whole">{text(time)}</td>'
-        f'<td class="n">{text(share)}</td><td class="n">{tag(known)}</td></tr>'
-        for name, times, time, share, known in rows[:OTHERS]
+        f'<tr><td>{text(row.name)}</td><td class="n">{text(told.times(row.number))}</td>'
+        f'<td class="n whole">{text(told.seconds(row.time_s))}</td><td class="n">{text(told.share(row.time_s))}</td>'
+        f'<td class="n">{tag(row.known)}</td></tr>'
+        for row in rows[:OTHERS]
     )
     if not body:
         return ""
-    left = sum(each.time_s for each in told.answer.rest[OTHERS:])
+    left = sum(row.time_s for row in rows[OTHERS:])
     count = len(rows) - OTHERS
     more = (
         f'<p class="quiet">{count} more: {told.seconds(left)}, {text(told.share(left))} of the time.</p>'

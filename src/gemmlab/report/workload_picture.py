@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from html import escape
 
 from gemmlab.experiment.workload.answer import Answer
@@ -47,11 +47,12 @@ def treemap(
     *,
     scale: float = 1.0,
     links: int = 0,
+    legends: Collection[str] = (),
 ) -> Drawing:
     """One picture: its legend, a caption, and the areas; `ident` makes its hatchings' names its own.
 
-    `scale` is the share of the height that the areas take, so that two pictures may be compared; rows up to `links`
-    lead to their line of the table.
+    `scale` is the share of the height that the areas take and `legends` the pieces' looks that the legend tells at
+    least, so that two pictures may be compared; rows up to `links` lead to their line of the table.
     """
     parts = parts_of(told, view)
     width, height = size
@@ -59,7 +60,8 @@ def treemap(
     about = f"{VIEWS[view].about}; {whole_text(told, view, total)}"
     drawing = Drawing(width, height, f"{clean(told.answer.workload.source)}: {view}", about)
     drawing.parts.append(hatchings(looks, ident))
-    shown = [look for look in unique(looks) if look.name in {looks[p.look].name for part in parts for p in part.pieces}]
+    used = {looks[name].name for name in (*legends, *(piece.look for part in parts for piece in part.pieces))}
+    shown = [look for look in unique(looks) if look.name in used]
     top = legend(drawing, shown, ident)
     drawing.text(8, top + 13, fit(about, 12, width - 16), 12, "quiet")
     frame = Area(6, top + CAPTION, width - 12, (height - top - CAPTION - 6) * scale)

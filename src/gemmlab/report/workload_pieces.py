@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gemmlab.report.words import clean, percent
-from gemmlab.report.workload_story import Placed, Story, own_name, part_of, shown_place
+from gemmlab.report.workload_story import Other, Placed, Story, own_name, part_of, shown_place
 
 NOTHING, OTHER, IDLE, UNREAD, MORE = (
     "nothing to gain",
@@ -128,18 +128,20 @@ def piece_of(placed: Placed, value: float, told: Story) -> Piece:
 def rest_of(told: Story) -> list[Part]:
     """What is no multiplication, when no kernel ran, and what could not be read."""
     answer = told.answer
-    others = tuple(
-        Piece(each.time_s, short_name(each.other.name), (f"{time}, {share}",),
-              f"{name}, {told.often(each.other.count)}. {time}, {share} of the time, {known}", OTHER)
-        for each, (name, _, time, share, known) in zip(answer.rest, told.rest(), strict=True)
-        if each.time_s > 0
-    )  # fmt: skip
+    others = tuple(other_piece(each, told) for each in told.rest() if each.time_s > 0)
     found = [Part(OTHER, others)] if others else []
     for look, time_s in ((IDLE, answer.idle_s), (UNREAD, answer.unread_s)):
         if time_s > 0:
             text = f"{told.seconds(time_s)}, {told.share(time_s)}"
             found.append(Part(look, (Piece(time_s, look, (text,), f"{look}. {text} of the time, measured", look),)))
     return found
+
+
+def other_piece(other: Other, told: Story) -> Piece:
+    """One operator that multiplies nothing."""
+    text = f"{told.seconds(other.time_s)}, {told.share(other.time_s)}"
+    tip = f"{other.name}, {told.often(other.number)}. {text} of the time, {other.known}"
+    return Piece(other.time_s, short_name(other.name), (text,), tip, OTHER)
 
 
 def short_name(name: str) -> str:

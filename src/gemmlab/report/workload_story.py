@@ -48,6 +48,15 @@ class Change(NamedTuple):
     share: float  #: of the step's time
 
 
+class Other(NamedTuple):
+    """One operator that multiplies nothing."""
+
+    name: str
+    known: str
+    number: int  #: how often in all steps
+    time_s: float  #: of all steps
+
+
 class Story(NamedTuple):
     """An answer, and how it is said."""
 
@@ -105,8 +114,15 @@ class Story(NamedTuple):
         first = f"If every multiplication were at its limit, {step} would take {exact(perfect)} less time"
         said = [f"{first}: {self.after(perfect)}"]
         if advised < LEAST:
-            return [*said, "Nothing is found to change that is predicted to gain 0.5%"]
-        return [*said, f"The changes below together gain {exact(advised)}: {self.after(advised)}"]
+            said.append("No change to them is found that is predicted to gain 0.5%")
+        else:
+            said.append(f"The changes to them below gain {exact(advised)} together: {self.after(advised)}")
+        whole = next((change for change in self.changes() if not change.rows), None)
+        if whole and whole.share >= max(LEAST, perfect):
+            said.append(
+                f"More is lost to another cause, {clean(whole.section.cause)}: {exact(whole.share)} of the time"
+            )
+        return said
 
     def after(self, share: float) -> str:
         """A step's time before and after it is shorter by a share."""
@@ -196,13 +212,14 @@ class Story(NamedTuple):
             for change in self.answer.changes
         ]
 
-    def rest(self) -> list[tuple[str, str, str, str, str]]:
-        """What is not multiplication: name, times, time, share, how known; the longest first."""
-        return [
-            (clean(each.other.name), self.times(each.other.count), self.seconds(each.time_s), self.share(each.time_s),
-             each.known)
-            for each in self.answer.rest
-        ]  # fmt: skip
+    def rest(self) -> list[Other]:
+        """What is not multiplication, each operator once whatever it is part of; the longest first."""
+        found: dict[tuple[str, str], Other] = {}
+        for each in self.answer.rest:
+            key = (clean(each.other.name), each.known)
+            before = found.get(key, Other(*key, 0, 0.0))
+            found[key] = before._replace(number=before.number + each.other.count, time_s=before.time_s + each.time_s)
+        return sorted(found.values(), key=lambda other: -other.time_s)
 
     def unread(self) -> list[str]:
         """What multiplies and could not be read."""
@@ -292,7 +309,7 @@ def shown_layout(placed: Placed) -> str:
 def shown_place(call: Call) -> str:
     """Where it stands in the program."""
     place = shorten(pattern(call.places), LONGEST_PLACE)
-    return clean(" of ".join(filter(None, (call.phase, place))) or call.operator)
+    return clean(" of ".join(filter(None, (call.phase, place or call.operator))))
 
 
 def pattern(places: Sequence[str]) -> str:
