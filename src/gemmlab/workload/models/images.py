@@ -1,4 +1,4 @@
-"""How convolutions lay out what they return, which PyTorch's rules of shapes for tensors without a device leave open."""
+"""How convolutions lay out what they return, which PyTorch leaves open for tensors that are on no device."""
 
 from __future__ import annotations
 
