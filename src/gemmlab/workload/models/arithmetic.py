@@ -23,7 +23,7 @@ def legacy_matmul() -> bool:
     import torch
 
     try:
-        return torch.get_float32_matmul_precision() != "highest"
+        return bool(torch.get_float32_matmul_precision() != "highest")
     except RuntimeError:
         return False
 

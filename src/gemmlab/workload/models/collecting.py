@@ -86,7 +86,9 @@ def alike(one: Tensor, other: Tensor) -> Tensor:
     if one.parameter == other.parameter:
         return one
     parts, others = one.parameter.split("."), other.parameter.split(".")
-    common = "*"
-    if len(parts) == len(others):
-        common = ".".join(a if a == b else "*" for a, b in zip(parts, others, strict=True))
+    if len(parts) != len(others):  # what they end in alike
+        length = min(len(parts), len(others))
+        same = next((n for n in range(length) if parts[-1 - n] != others[-1 - n]), length)
+        parts, others = (["*", *names[len(names) - same :]] for names in (parts, others))
+    common = ".".join(a if a == b else "*" for a, b in zip(parts, others, strict=True))
     return msgspec.structs.replace(one, parameter=common)

@@ -8,7 +8,10 @@ from typing import Any
 
 from gemmlab.record import GemmlabError
 
-WITH_ELEMENTS = "give example tensors of whole numbers, or profile a real step and explain its trace"
+WITH_ELEMENTS = (
+    "give that input as whole numbers (a tensor, or `attention_mask=8x512:int64=1` as text), or profile a real step "
+    "and explain its trace"
+)
 #: what PyTorch says where a tensor's elements are asked for and there are none
 NO_ELEMENTS = (
     "out of meta tensor",

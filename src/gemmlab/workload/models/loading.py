@@ -171,8 +171,9 @@ def made(place: str, found: Any, arguments: dict[str, Any], config: str) -> Any:
     """The model that a name holds, or that a class or function makes."""
     import torch
 
-    if inspect.isclass(found) and getattr(found, "config_class", None) is not None:
-        return found(configured(place, found.config_class, arguments, config))
+    settings = getattr(found, "config_class", None)
+    if settings is not None and callable(found) and not isinstance(found, torch.nn.Module):
+        return found(configured(place, settings, arguments, config))
     if config:
         raise GemmlabError(f"`{place}` takes no configuration", "--config is for models of transformers")
     if isinstance(found, torch.nn.Module) or not callable(found):
@@ -200,13 +201,23 @@ def configured(place: str, kind: Any, arguments: dict[str, Any], config: str) ->
         raise GemmlabError(
             f"there is no file `{config}`", "a config.json of the model; or its settings, --arguments hidden_size=1024"
         )
-    settings = kind.from_json_file(config) if config else kind(**arguments)
-    unknown = [name for name in arguments if name not in vars(kind()) and not hasattr(kind(), name)]
+    known = {*settings_of(kind)}
+    unknown = [name for name in arguments if name not in known]
     if unknown:
-        raise unknown_name(f"setting of {place}", unknown[0], settings.to_dict())
+        raise unknown_name(f"setting of {place}", unknown[0], known)
+    settings = kind.from_json_file(config) if config else kind(**arguments)
     for name, value in arguments.items() if config else ():
         setattr(settings, name, value)
     return settings
+
+
+def settings_of(kind: Any) -> Iterator[str]:
+    """Names that a configuration of transformers goes by."""
+    yield from vars(kind())
+    yield from getattr(kind, "attribute_map", {})
+    for each in kind.__mro__[:-1]:
+        yield from inspect.signature(each.__init__).parameters
+        yield from vars(each).get("__annotations__", {})
 
 
 def parts(place: str, found: Any) -> tuple[Any, Any, dict[str, Any]]:

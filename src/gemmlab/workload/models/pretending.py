@@ -22,10 +22,10 @@ from gemmlab.workload.models.recurrent import MODES, recur
 GPU = torch.device("cuda", 0)
 CAPABILITY = (9, 0)  #: what a program is told that asks which kernels the GPU has
 ANSWERS: dict[Any, Any] = {
-    torch.Tensor.device.__get__: GPU,  # type: ignore[attr-defined]
-    torch.Tensor.is_cuda.__get__: True,  # type: ignore[attr-defined]
-    torch.Tensor.is_cpu.__get__: False,  # type: ignore[attr-defined]
-    torch.Tensor.is_meta.__get__: False,  # type: ignore[attr-defined]
+    torch.Tensor.device.__get__: GPU,
+    torch.Tensor.is_cuda.__get__: True,
+    torch.Tensor.is_cpu.__get__: False,
+    torch.Tensor.is_meta.__get__: False,
     torch.Tensor.get_device: 0,
 }
 MOVES = (torch.Tensor.cuda, torch.Tensor.cpu, torch.Tensor.pin_memory)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from gemmlab.workload.models import images, recurrent
@@ -54,12 +55,11 @@ def result_of(func: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any
 
 def grouped(a: Any, b: Any, offs: Any = None, *_rest: Any, out_dtype: Any = None, **_keywords: Any) -> Any:
     """Products over groups of rows or of columns: PyTorch's own rule of shapes takes bfloat16 alone."""
+    shape: tuple[int, ...] = (a.shape[-2], b.shape[-1])
     if a.dim() == 2 and b.dim() == 2:
         shape = (offs.numel(), a.shape[0], b.shape[1])
     elif a.dim() == 3 and b.dim() == 3:
         shape = (a.shape[0], a.shape[1], b.shape[2])
-    else:
-        shape = (a.shape[-2], b.shape[-1])
     return a.new_empty(shape, dtype=out_dtype or a.dtype)
 
 
@@ -86,7 +86,7 @@ def attended(query: Any, value: Any) -> tuple[Any, Any]:
     return outputs, query.new_empty((batch, heads, length), dtype=torch.float32)
 
 
-OWN = {
+OWN: dict[str, Callable[..., Any]] = {
     "aten::_grouped_mm": grouped,
     "aten::convolution": images.convolved,
     "aten::convolution_backward": images.convolved_back,
@@ -94,7 +94,7 @@ OWN = {
     "aten::_cudnn_rnn_backward": recurrent.backward_shapes,
 }
 #: what PyTorch 2.4 to 2.8 have no rule for
-OLDER = {
+OLDER: dict[str, Callable[..., Any]] = {
     "aten::_scaled_dot_product_flash_attention": flash,
     "aten::_scaled_dot_product_efficient_attention": efficient,
 }
