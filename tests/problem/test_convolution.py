@@ -1,12 +1,14 @@
-"""Convolution against the plain seven loops, and against numbers that are published."""
+"""Convolution against plain loops, and against numbers that are published."""
 
 import itertools
+import math
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from gemmlab.problem import Convolution
+from gemmlab.problem.convolution import PASSES
 from gemmlab.problem.windows import Axis, united
 from gemmlab.record import GemmlabError
 
@@ -14,26 +16,31 @@ from gemmlab.record import GemmlabError
 def walk(c):
     """Every product of the forward pass with an element of the input, and the elements it touches."""
     products, inputs, weights, outputs = 0, set(), set(), set()
-    (p_end, q_end), (r_end, s_end) = plain_output(c), c.kernel
     group_channels, group_filters = c.channels // c.groups, c.filters // c.groups
-    for p, q, r, s in itertools.product(range(p_end), range(q_end), range(r_end), range(s_end)):
-        y = p * c.stride[0] - c.padding[0] + r * c.dilation[0]
-        x = q * c.stride[1] - c.padding[1] + s * c.dilation[1]
-        if not (0 <= y < c.height and 0 <= x < c.width):
+    ends = plain_output(c)
+    for at in itertools.product(*map(range, ends), *map(range, c.kernel)):
+        window, tap = at[: len(ends)], at[len(ends) :]
+        axes = zip(window, tap, c.stride, c.padding, c.dilation, strict=True)
+        pixel = tuple(p * stride - padding + r * dilation for p, r, stride, padding, dilation in axes)
+        if not all(0 <= x < length for x, length in zip(pixel, lengths(c), strict=True)):
             continue
         for image, filter_, channel in itertools.product(range(c.batch), range(c.filters), range(group_channels)):
             products += 1
-            inputs.add((image, filter_ // group_filters * group_channels + channel, y, x))
-            weights.add((filter_, channel, r, s))
-            outputs.add((image, filter_, p, q))
+            inputs.add((image, filter_ // group_filters * group_channels + channel, pixel))
+            weights.add((filter_, channel, tap))
+            outputs.add((image, filter_, window))
     return products, inputs, weights, outputs
+
+
+def lengths(c):
+    return (c.depth, c.height, c.width) if c.depth else (c.height, c.width)
 
 
 def plain_output(c):
     """How many windows fit, by sliding one along each axis."""
     counts = []
     for length, taps, stride, padding, dilation in zip(
-        (c.height, c.width), c.kernel, c.stride, c.padding, c.dilation, strict=True
+        lengths(c), c.kernel, c.stride, c.padding, c.dilation, strict=True
     ):
         reach = (taps - 1) * dilation + 1
         counts.append(sum(1 for start in range(0, length + 2 * padding - reach + 1, stride)))
@@ -43,12 +50,15 @@ def plain_output(c):
 @st.composite
 def convolutions(draw):
     small, groups = st.integers(1, 3), draw(st.integers(1, 2))
+    depth = draw(st.sampled_from([0, 0, 1, 4]))
+    axes, most = 3 if depth else 2, 4 if depth else 7
     try:
         return Convolution(
-            draw(small), groups * draw(st.integers(1, 2)), draw(st.integers(1, 7)), draw(st.integers(1, 7)),
-            groups * draw(st.integers(1, 2)), kernel=(draw(small), draw(small)), stride=(draw(small), draw(small)),
-            padding=(draw(st.integers(0, 3)), draw(st.integers(0, 3))), dilation=(draw(small), draw(small)),
-            groups=groups, order=draw(st.sampled_from(["nhwc", "nchw"])), format="float16",
+            draw(small), groups * draw(st.integers(1, 2)), draw(st.integers(1, most)), draw(st.integers(1, most)),
+            groups * draw(st.integers(1, 2)), kernel=tuple(draw(small) for _ in range(axes)),
+            stride=tuple(draw(small) for _ in range(axes)), padding=tuple(draw(st.integers(0, 2)) for _ in range(axes)),
+            dilation=tuple(draw(small) for _ in range(axes)), groups=groups,
+            order=draw(st.sampled_from(["nhwc", "nchw"])), format="float16", depth=depth,
         )  # fmt: skip
     except GemmlabError as error:
         assume("does not fit" not in error.text)
@@ -57,30 +67,29 @@ def convolutions(draw):
 
 @settings(max_examples=400, deadline=None)
 @given(convolutions())
-def test_equals_the_seven_loops(c):
+def test_equals_the_loops(c):
     products, inputs, weights, outputs = walk(c)
     assert c.output == plain_output(c)
     assert c.multiply_adds == products
-    p, q = c.output
-    written = c.batch * c.filters * p * q
-    everything = c.batch * c.channels * c.height * c.width
-    all_weights = c.filters * c.channels // c.groups * c.kernel[0] * c.kernel[1]
+    written = c.batch * c.filters * math.prod(c.output)
+    everything = c.batch * c.channels * math.prod(lengths(c))
+    all_weights = c.filters * c.channels // c.groups * math.prod(c.kernel)
     assert c.compulsory_bytes("forward") == 2 * (len(inputs) + len(weights) + written)
     assert c.compulsory_bytes("dgrad") == 2 * (len(outputs) + len(weights) + everything)
     assert c.compulsory_bytes("wgrad") == 2 * (len(inputs) + len(outputs) + all_weights)
+    assert [c.written_bytes(step) for step in PASSES] == [2 * written, 2 * everything, 2 * all_weights]
 
 
 @settings(deadline=None)
 @given(convolutions())
 def test_the_multiplication_has_a_row_for_each_window(c):
-    p, q = plain_output(c)
-    windows = {(image, y, x) for image in range(c.batch) for y in range(p) for x in range(q)}
-    taps = set(itertools.product(range(c.channels // c.groups), range(c.kernel[0]), range(c.kernel[1])))
-    forward, dgrad, wgrad = (c.gemm(step) for step in ("forward", "dgrad", "wgrad"))
+    windows = set(itertools.product(range(c.batch), *map(range, plain_output(c))))
+    taps = set(itertools.product(range(c.channels // c.groups), *map(range, c.kernel)))
+    forward, dgrad, wgrad = (c.gemm(step) for step in PASSES)
     assert (forward.m, forward.n, forward.k) == (len(windows), c.filters // c.groups, len(taps))
     assert (wgrad.m, wgrad.n, wgrad.k) == (len(taps), c.filters // c.groups, len(windows))
-    assert (dgrad.m, dgrad.n) == (c.batch * c.height * c.width, c.channels // c.groups)
-    assert dgrad.k == c.filters // c.groups * c.kernel[0] * c.kernel[1]
+    assert (dgrad.m, dgrad.n) == (c.batch * math.prod(lengths(c)), c.channels // c.groups)
+    assert dgrad.k == c.filters // c.groups * math.prod(c.kernel)
     assert forward.batch == dgrad.batch == wgrad.batch == c.groups
     assert c.im2col_bytes == 2 * len(windows) * len(taps) * c.groups == forward.a_bytes
     assert c.blow_up == c.im2col_bytes / c.input_bytes
@@ -139,6 +148,9 @@ def test_layouts_say_what_runs_fastest():
         ({"stride": 0}, "stride=0 is too small"),
         ({"padding": -1}, "padding=-1 is too small"),
         ({"kernel": (1, 2, 3)}, "neither one number nor two"),
+        ({"depth": 4, "kernel": (1, 2)}, "neither one number nor three"),
+        ({"depth": 2}, "a 3x3x3 window, dilated 1x1x1, does not fit 2x8x8"),
+        ({"depth": -1}, "depth=-1 is not a positive size"),
         ({"kernel": 1.5}, "kernel=1.5 is not a whole number"),
         ({"batch": 0}, "batch=0 is not a positive size"),
         ({"height": 1 << 62}, "past the largest side"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from math import prod
 from typing import NamedTuple
 
 from gemmlab.workload.operation import Tensor
@@ -24,7 +26,7 @@ class Term(NamedTuple):
         """Length along a label; 1 where the term has none."""
         return self.tensor.shape[self.labels.index(label)] if label in self.labels else 1
 
-    def axes(self, labels: list[str]) -> list[int]:
+    def axes(self, labels: Sequence[str]) -> list[int]:
         """Axes of those of the labels that the term has."""
         return [self.labels.index(label) for label in labels if label in self.labels]
 
@@ -107,6 +109,13 @@ def contract(given: Arguments, a: Term, b: Term, output: list[str], counts: Coun
         elif counts[label] == 1 and (real_a or real_b):
             a, b = summed(a, label), summed(b, label)
             counts[label] = 0
+    return joined(given, a, b, labels, contracted)
+
+
+def joined(
+    given: Arguments, a: Term, b: Term, labels: Sequence[str], contracted: Sequence[str]
+) -> tuple[Term, Products]:
+    """Two operands as one batched product over the contracted indices; element by element where there are none."""
     for label in labels:
         if a.size(label) != b.size(label) and 1 not in (a.size(label), b.size(label)):
             raise UnreadableError(f"`{label}` is both {a.size(label)} and {b.size(label)}")
@@ -115,7 +124,7 @@ def contract(given: Arguments, a: Term, b: Term, output: list[str], counts: Coun
     only_a = [label for label in free if a.size(label) != 1 and b.size(label) == 1]
     only_b = [label for label in free if a.size(label) == 1 and b.size(label) != 1]
     kept = both + only_a + only_b
-    shape = tuple(max(a.size(label), b.size(label)) if min(a.size(label), b.size(label)) else 0 for label in kept)
+    shape = tuple(a.size(label) if a.size(label) != 1 else b.size(label) for label in kept)
     result = Tensor(shape, a.tensor.format, contiguous(shape))
     term = Term(tuple(kept), result, result)
     if not contracted:
@@ -163,16 +172,58 @@ def axes_of(tensor: Tensor, axes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def bilinear(given: Arguments) -> Products:
-    """x1 @ W[o] @ x2 for every output o: a product with x1, then one row of it with each x2."""
-    one, two, weight = given.tensor("input1"), given.tensor("input2"), given.tensor("weight")
+    """x1 @ W[o] @ x2 for every output o, as PyTorch makes it: a product of three tensors, one output after another."""
+    one, two, weight = (given.tensor(name) for name in ("input1", "input2", "weight"))
     if not one.shape or not two.shape or len(weight.shape) != 3:
         raise UnreadableError(f"a weight of shape {list(weight.shape)}, not (out, in1, in2)")
-    rows = range(len(one.shape) - 1)
-    first = matrix(one, rows, (len(one.shape) - 1,))
-    found = multiply(given, first, matrix(weight, (1,), (2,), (0,)), batch=weight.shape[0])
-    if not found or two.shape[-1] != weight.shape[2]:
-        return found
-    between = Tensor((weight.shape[0], *one.shape[:-1], two.shape[-1]), one.format)
-    last = len(between.shape) - 1
-    entries = matrix(between, (), (last,), range(last))
-    return found + multiply(given, entries, matrix(two, (len(two.shape) - 1,), (), rows), batch=entries.batch)
+    terms = (rows_of(one, "bi"), Term(("o", "i", "j"), weight, weight), rows_of(two, "bj"))
+    return in_turn(given, terms, "ij", "o")
+
+
+def rows_of(tensor: Tensor, labels: str) -> Term:
+    """All axes but the last as one of rows."""
+    shape = (prod(tensor.shape[:-1]), tensor.shape[-1])
+    return Term(tuple(labels), Tensor(shape, tensor.format), tensor)
+
+
+def trilinear(given: Arguments) -> Products:
+    """_trilinear: a sum over three tensors whose missing axes are told, one entry of an axis after another."""
+    terms = []
+    for number in "123":
+        tensor, missing = given.tensor(f"i{number}"), given.wholes(f"expand{number}")
+        if missing is None:
+            raise UnreadableError("the axes that its tensors lack are not told")
+        axes = [axis for axis in range(len(tensor.shape) + len(missing)) if axis not in missing]
+        if len(axes) != len(tensor.shape):
+            raise UnreadableError(f"a tensor of shape {list(tensor.shape)} lacks axes {list(missing)}")
+        terms.append(Term(tuple(chr(ord("a") + axis) for axis in axes), tensor, tensor))
+    over, turn = given.wholes("sumdim"), given.wholes("unroll_dim", default=(1,))
+    if over is None or turn is None:
+        raise UnreadableError("the axes to sum over are not told")
+    over = tuple(axis for axis in over if 0 <= axis < 26)
+    return in_turn(given, tuple(terms), "".join(chr(ord("a") + axis) for axis in over), chr(ord("a") + turn[0] % 26))
+
+
+def in_turn(given: Arguments, terms: tuple[Term, ...], over: str, turn: str) -> Products:
+    """The first two of three operands become one, then that and the third, for every entry of one index."""
+    if any(0 in term.tensor.shape for term in terms):
+        return ()
+    times = max(term.size(turn) for term in terms)
+    one, two, three = (without(term, turn) for term in terms)
+    labels = list(dict.fromkeys([*one.labels, *two.labels, *three.labels]))
+    first = [label for label in over if label != turn and label not in three.labels]
+    last = [label for label in over if label != turn and label in three.labels]
+    between, found = joined(given, one, two, labels, first)
+    _, more = joined(given, between, three, labels, last)
+    return (found + more) * times
+
+
+def without(term: Term, label: str) -> Term:
+    """One entry of an index, which then is no axis any more."""
+    if label not in term.labels:
+        return term
+    at = term.labels.index(label)
+    strides = contiguous(term.tensor.shape) if term.tensor.strides is None else term.tensor.strides
+    shape, steps = (tuple(each[:at]) + tuple(each[at + 1 :]) for each in (term.tensor.shape, strides))
+    view = Tensor(shape, term.tensor.format, steps, term.tensor.offset_bytes)
+    return Term(term.labels[:at] + term.labels[at + 1 :], view, term.held)

@@ -37,7 +37,7 @@ UNREADABLE: dict[str, str] = {
     ),
     **dict.fromkeys(
         ("aten::_convolution_double_backward", "aten::conv_tbc_backward", "aten::_lstm_mps", "aten::lstm_mps_backward",
-         "aten::_trilinear", "aten::quantized_lstm_cell", "aten::quantized_gru_cell"),
+         "aten::quantized_lstm_cell", "aten::quantized_gru_cell"),
         "its sizes are not read",
     ),
     **dict.fromkeys(

@@ -88,6 +88,9 @@ OPERATORS: dict[str, Operator] = {
     "aten::einsum": Operator("equation tensors path", contraction.einsum),
     "aten::tensordot": Operator("self other dims_self dims_other", contraction.tensordot),
     "aten::bilinear": Operator("input1 input2 weight bias", contraction.bilinear),
+    "aten::_trilinear": Operator(
+        "i1 i2 i3 expand1 expand2 expand3 sumdim unroll_dim", contraction.trilinear
+    ),
     "aten::_scaled_mm": Operator(
         "self mat2 scale_a scale_b bias scale_result out_dtype use_fast_accum", scaled.scaled
     ),
