@@ -6,14 +6,16 @@ anything is. A marker says how its text is made:
     <!-- begin: $ gemmlab explain 4096 50257 768 --format bfloat16 -->
     <!-- end -->
 
-`$ COMMAND` is a command and its output, `$ COMMAND | head 20` the first 20 lines of it, `file NAME` a file,
-`result NAME` a table in measured.py of what a benchmark measured, and any other text the name of a table in tables.py.
+`$ COMMAND` is a command and its output, `$ COMMAND | head 20` the first 20 lines of it, `torch $ COMMAND` one that
+needs PyTorch, whose output stays as it is where there is none, `file NAME` a file, `result NAME` a table in measured.py
+of what a benchmark measured, and any other text the name of a table in tables.py.
 """
 
 from __future__ import annotations
 
 import contextlib
 import difflib
+import importlib.util
 import io
 import re
 import runpy
@@ -30,15 +32,17 @@ from numeric import NUMERIC
 from tables import TABLES
 
 ROOT = Path(__file__).resolve().parents[1]
-BLOCK = re.compile(r"(<!-- begin: (?P<how>.+?) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- begin: (?P<how>.+?) -->\n)(?P<now>.*?)(?P<end><!-- end -->)", re.DOTALL)
 
-#: pictures by file, and the command that draws each
+#: pictures by file, and the command that draws each; `torch` before it says that it needs PyTorch
 PICTURES = {
     "docs/images/vocabulary.svg": "gemmlab explain 4096 50257 768 --format bfloat16 --chip h100-sxm",
     "docs/images/ladder.svg": "gemmlab explain 8192 8192 8192 --format float16 --chip a100-pcie-80gb --tile 128x128x32",
     "docs/images/lesson.svg": "gemmlab report 1024 1024 1024 --no-run --json",
     "docs/images/fused-sum.svg": "gemmlab numerics gemm 4 5 200 --unit hopper.wgmma.float8_e4m3fn --trace 1,2",
     "docs/images/systolic.svg": "gemmlab systolic 9 10 12 --array 6x6 --state 17",
+    "docs/images/networks.svg": "torch gemmlab explain examples/networks/gpt2.py:GPT2 --inputs 8x1024:int64 "
+    "--autocast bfloat16",
 }
 
 
@@ -75,8 +79,10 @@ def console(command: str) -> str:
     return "\n".join(["```console", f"$ {command}", *lines, "```"]) + "\n"
 
 
-def made(how: str) -> str:
-    """The text that a marker asks for."""
+def made(how: str, now: str) -> str:
+    """The text that a marker asks for; the one that is there now where it cannot be made here."""
+    if how.startswith("torch $ "):
+        return console(how.removeprefix("torch $ ")) if has_torch() else now
     if how.startswith("$ "):
         return console(how[2:])
     if how.startswith("file "):
@@ -87,7 +93,14 @@ def made(how: str) -> str:
 
 def updated(page: Path) -> str:
     """A page with every marked block made anew."""
-    return BLOCK.sub(lambda found: found[1] + made(found["how"]) + found["end"], page.read_text(encoding="utf-8"))
+    return BLOCK.sub(
+        lambda found: found[1] + made(found["how"], found["now"]) + found["end"], page.read_text(encoding="utf-8")
+    )
+
+
+def has_torch() -> bool:
+    """Whether PyTorch is here, without loading it."""
+    return importlib.util.find_spec("torch") is not None
 
 
 def picture(command: str) -> str:
@@ -103,7 +116,11 @@ def picture(command: str) -> str:
 def everything() -> dict[Path, str]:
     """What each file ought to hold."""
     texts = {page: updated(page) for page in pages() if BLOCK.search(page.read_text(encoding="utf-8"))}
-    drawn = {ROOT / name: picture(command) for name, command in PICTURES.items()}
+    drawn = {
+        ROOT / name: picture(command.removeprefix("torch "))
+        for name, command in PICTURES.items()
+        if has_torch() or not command.startswith("torch ")
+    }
     return texts | drawn | {ROOT / "docs/images/gpu-ladder.svg": ladder_picture()}
 
 

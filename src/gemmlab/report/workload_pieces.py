@@ -121,6 +121,7 @@ def piece_of(placed: Placed, value: float, told: Story) -> Piece:
     where = shown_place(placed.row.call)
     tip = ". ".join(filter(None, (f"{placed.number}: {told.often(section.count)} {row.name}", where, facts, row.cause)))
     name = own_name(placed.row.call) or row.name
+    name += ", backward" if placed.row.call.phase == "backward" else ""
     times = f"{row.times} times " if row.times != "1" else ""
     return Piece(value, name, (f"{times}{row.name}", f"{row.time}, {row.share}", gain), tip, look, placed.number)
 

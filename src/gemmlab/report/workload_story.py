@@ -111,16 +111,18 @@ class Story(NamedTuple):
         if answer.time_s <= 0:
             return ["Nothing here takes any time"]
         perfect, advised = answer.perfect_gain, answer.advised_gain
-        first = f"If every multiplication were at its limit, {step} would take {exact(perfect)} less time"
+        first = f"If every multiplication were at its limit, {step} is predicted to take {exact(perfect)} less time"
         said = [f"{first}: {self.after(perfect)}"]
         if advised < LEAST:
             said.append("No change to them is found that is predicted to gain 0.5%")
         else:
-            said.append(f"The changes to them below gain {exact(advised)} together: {self.after(advised)}")
+            said.append(
+                f"The changes to them below are predicted to gain {exact(advised)} together: {self.after(advised)}"
+            )
         whole = next((change for change in self.changes() if not change.rows), None)
         if whole and whole.share >= max(LEAST, perfect):
             said.append(
-                f"More is lost to another cause, {clean(whole.section.cause)}: {exact(whole.share)} of the time"
+                f"More is lost to another cause, {clean(whole.section.cause)}: up to {exact(whole.share)} of the time"
             )
         return said
 
