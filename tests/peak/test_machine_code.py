@@ -77,6 +77,19 @@ def test_no_barrier_over_the_chip_inside_the_loop(name, code, tmp_path):
     assert not [text for text in loop if re.search(r"MEMBAR|CCTL|ERRBAR|UCGABAR", text)]
 
 
+@pytest.mark.parametrize("name", [name for name, form in FORMS.items() if form.consumers == 2])
+def test_registers_that_warpgroups_hand_on_are_there(name, code, tmp_path):
+    """Warpgroups that ask for more than the others gave back would wait for ever."""
+    path = tmp_path / "code.cubin"
+    path.write_bytes(code(FORMS[name]))
+    tool = machine_code.tools("cuobjdump")[0]
+    sass = subprocess.run([tool, "-sass", str(path)], capture_output=True, text=True, check=True).stdout
+    fewer, more = sorted(int(found, 16) for found in re.findall(r"USETMAXREG\S*.*?(0x[0-9a-f]+)\s*;", sass))
+    _, usage = machine_code.read(path.read_bytes(), tmp_path)
+    assert fewer < usage.registers < more
+    assert 128 * fewer + 256 * more <= usage.registers * 384
+
+
 @pytest.mark.parametrize("name", ["repack", "split"])
 def test_helpers_do_not_spill(name, tmp_path):
     machine_code.need("cuda.bindings")

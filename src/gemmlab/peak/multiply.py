@@ -85,6 +85,30 @@ def repacked(sources: Sequence[Stored], torch: Any, device: int) -> tuple[list[A
     return buffers, there, kernel.prepare((ceil_div(rows, REPACK_ROWS),), 32 * REPACK_ROWS, copies[:2])
 
 
+def split(
+    a: Stored, b: Stored, k: int, torch: Any, device: int
+) -> tuple[list[Any], tuple[Stored, Stored], tuple[int, int], int, Launch]:
+    """Both float32 operands as float16 pieces beside one another along k.
+
+    Returns the buffers, how the pieces lie, the addresses of the inverse scales of A's and B's rows, how far apart the
+    pieces are, and the launch. The first four bytes of the first buffer count rows that cannot be said so.
+    """
+    padded = round_up(k, 64)
+    refused = torch.zeros(1, dtype=torch.int32, device=f"cuda:{device}")
+    buffers, there, operands = [refused], [], []
+    for source, rows in ((a, a.rows if a.along_k else a.columns), (b, b.rows if b.along_k else b.columns)):
+        pieces = torch.empty((rows, 2 * padded), dtype=torch.float16, device=f"cuda:{device}")
+        inverse = torch.empty(rows, dtype=torch.float32, device=f"cuda:{device}")
+        buffers += [pieces, inverse]
+        step, along = (source.ld, 1) if source.along_k else (1, source.ld)
+        operands.append(SplitOperand(source.address, pieces.data_ptr(), inverse.data_ptr(), rows, step, along))
+        there.append(Stored(pieces.data_ptr(), rows, 2 * padded, 2 * padded, 2, along_k=True))
+    values = (*operands, ctypes.c_int(k), ctypes.c_int(padded), ctypes.c_void_p(refused.data_ptr()))
+    launch = plain_kernel("split", device).prepare((operands[0].rows + operands[1].rows,), 256, values)
+    scales = (operands[0].inverse, operands[1].inverse)
+    return buffers, (there[0], there[1]), scales, padded, launch
+
+
 def multiplying(
     engine: Engine,
     a: Stored,

@@ -96,7 +96,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   u32 parity = 0;
 
   if (group == 0) {
-    if (CONSUMERS == 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(OUT == 1 ? 64 : 40));
+    if (CONSUMERS == 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(OUT == 1 ? 56 : 40));
     if (thread == 0) {
       for (int tile = blockIdx.x / PARTS; tile < count; tile += gridDim.x / PARTS) {
         int row, column;
