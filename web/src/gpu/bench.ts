@@ -151,7 +151,9 @@ async function countRow(program: Program, matrices: Matrices, signal: AbortSigna
 
 async function time(outcome: Outcome, contenders: readonly Contender[], { signal, told }: Watch): Promise<void> {
   told('timing', 0, null);
-  const found = await measure(contenders, wallStep(), {
+  const stepS = wallStep();
+  if (stepS === 0) throw new Fault('clock');
+  const found = await measure(contenders, stepS, {
     signal,
     told: (round, of) => told('timing', round / of, null),
   });

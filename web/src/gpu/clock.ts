@@ -41,17 +41,26 @@ export class Stamps {
   }
 }
 
-/** Smallest difference of a wall clock, by watching it for a while; seconds. */
-export function wallStep(now: () => number = () => performance.now(), changes = 12, forMs = 20): number {
+/** Looks at a clock that does not go on, before it is taken for one that stands still: about a second. */
+const MOST_LOOKS = 10_000_000;
+
+/** Smallest difference of a wall clock, by watching it for a while; seconds, and 0 of one that stands still. */
+export function wallStep(
+  now: () => number = () => performance.now(),
+  changes = 12,
+  forMs = 20,
+  looks = MOST_LOOKS,
+): number {
   let least = Infinity;
   let last = now();
   const start = last;
-  for (let seen = 0; seen < changes && last - start < forMs;) {
+  for (let seen = 0, looked = 0; seen < changes && last - start < forMs && looked < looks; looked++) {
     const time = now();
-    if (time === last) continue;
-    least = Math.min(least, time - last);
-    last = time;
-    seen++;
+    if (time > last) {
+      least = Math.min(least, time - last);
+      seen++;
+    }
+    last = time; // it may have been set back meanwhile
   }
   return Number.isFinite(least) ? least / 1e3 : 0;
 }

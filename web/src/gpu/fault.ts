@@ -16,6 +16,7 @@ export const FAULTS = [
   'compile',
   'device',
   'slow',
+  'clock',
   'stopped',
   'server',
 ] as const;

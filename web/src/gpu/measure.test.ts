@@ -176,6 +176,9 @@ test('arithmetic of clocks', () => {
   ]);
   let time = 0;
   expect(wallStep(() => Math.floor((time += 0.03) / 0.1) * 0.1)).toBeCloseTo(1e-4, 9);
+  expect(wallStep(() => 5, 12, 20, 1000)).toBe(0); // stands still
+  expect(wallStep(() => -(time += 0.1), 12, 20, 1000)).toBe(0); // goes backwards
+  expect(wallStep(() => (time += 0.1) - (time > 20 && time < 20.3 ? 15 : 0))).toBeCloseTo(1e-4, 9); // is set back once
   const [fast, near, slow] = [
     [1, 1.1, 1.2],
     [1.1, 1.2, 1.3],

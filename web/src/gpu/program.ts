@@ -199,7 +199,7 @@ export class Program {
     const start = performance.now();
     for (const buffer of buffers) device.queue.submit([buffer]);
     await this.on.wait(device.queue.onSubmittedWorkDone());
-    const wallS = (performance.now() - start) / 1e3;
+    const wallS = Math.max(0, performance.now() - start) / 1e3;
     return { wallS, stamps: this.queries ? await this.stamped(2 * buffers.length) : null };
   }
 

@@ -1,6 +1,8 @@
 /** Long work in slices, so that the page answers in between. */
 
 export const SLICE_MS = 12;
+/** Steps of a slice, whatever the clock says: one that stands still must not hold up the page. */
+const MOST_STEPS = 4096;
 
 /** Lets the browser answer whatever waits. */
 export function pause(): Promise<void> {
@@ -25,11 +27,12 @@ export async function inSlices<T, R>(
 ): Promise<R> {
   for (;;) {
     const end = performance.now() + sliceMs;
+    let steps = 0;
     do {
       const step = work.next();
       if (step.done) return step.value;
       told?.(step.value);
-    } while (performance.now() < end);
+    } while (++steps < MOST_STEPS && performance.now() < end);
     await pause();
     signal?.throwIfAborted();
   }

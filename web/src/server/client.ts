@@ -34,6 +34,9 @@ function likely(): boolean {
   );
 }
 
+/** Tries in a row to hear of a job again that lead nowhere, before the server is taken for gone. */
+const SILENT = 2;
+
 let asked: Promise<Caps | null> | null = null;
 
 /** What the server can do, asked once; null where there is none. */
@@ -59,9 +62,15 @@ export interface Watch {
 
 /** The same for what takes long: told on the way, and cancelled with the signal. */
 export async function job<T>(verb: string, body: unknown, { signal, told }: Watch): Promise<T> {
-  const { id, events } = (await send('POST', `api/jobs/${verb}`, body, signal)) as { id: string; events: string };
-  const stream = new EventSource(events);
+  // without the signal: a job that has begun is cancelled by its name, which only the answer tells
+  const { id, events } = (await send('POST', `api/jobs/${verb}`, body)) as { id: string; events: string };
   const cancel = () => void send('DELETE', `api/jobs/${id}`).catch(() => undefined);
+  if (signal.aborted) {
+    cancel();
+    throw signal.reason;
+  }
+  const stream = new EventSource(events);
+  let silent = 0;
   try {
     return await new Promise<T>((resolve, reject) => {
       const data = (event: Event) => JSON.parse((event as MessageEvent<string>).data) as unknown;
@@ -70,8 +79,10 @@ export async function job<T>(verb: string, body: unknown, { signal, told }: Watc
       stream.addEventListener('result', (event) => resolve(data(event) as T));
       stream.addEventListener('failed', failed);
       stream.addEventListener('cancelled', failed);
+      stream.addEventListener('open', () => (silent = 0));
       stream.addEventListener('error', () => {
-        if (stream.readyState === EventSource.CLOSED) reject(new ServerError('the server is gone'));
+        silent += 1; // a browser tries again for ever
+        if (stream.readyState === EventSource.CLOSED || silent >= SILENT) reject(new ServerError('the server is gone'));
       });
       signal.addEventListener('abort', () => {
         cancel();
@@ -96,7 +107,9 @@ async function send(method: string, path: string, body?: unknown, signal?: Abort
     throw new ServerError(`the server does not answer: ${error instanceof Error ? error.message : String(error)}`);
   }
   const found: unknown = await answer.json().catch(() => null);
+  if (signal?.aborted) throw signal.reason;
   if (!answer.ok) throw failure(found, answer.status);
+  if (found === null) throw new ServerError('the server broke off its answer');
   return found;
 }
 

@@ -13,7 +13,8 @@ export interface Param<T> {
 export type Params = Readonly<Record<string, Param<any>>>;
 export type Values<P extends Params> = { [K in keyof P]: P[K] extends Param<infer T> ? T : never };
 
-const NUMBER = /^-?\d{1,16}(\.\d{1,16})?(e[+-]?\d{1,3})?$/;
+/** As JavaScript writes any number, too: up to 21 digits in front of the point, and zeros behind it before 17 more. */
+const NUMBER = /^-?\d{1,21}(\.\d{1,23})?(e[+-]?\d{1,3})?$/;
 
 function clamp(value: number, low: number, high: number, initial: number): number {
   return Number.isFinite(value) ? Math.min(high, Math.max(low, value)) : initial;

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { hashOf, parse } from './address';
 import { choice, figures, flag, int, ints, real, text, type Param, type Params } from './params';
 import { uniform } from './random';
@@ -92,6 +92,42 @@ describe('addresses', () => {
   });
 });
 
+test('a browser that takes no more addresses for a while holds nothing up, and has the last one later', () => {
+  vi.useFakeTimers();
+  const store = new Store();
+  let refusing = false;
+  const window = Object.assign(new EventTarget(), {
+    location: { hash: '#/chips' },
+    history: {
+      replaceState(_: unknown, __: string, hash: string) {
+        if (refusing) throw new DOMException('more than 100 times per 30 seconds', 'SecurityError');
+        window.location.hash = hash;
+      },
+    },
+  });
+  store.attach(window as unknown as Window);
+  const seen = vi.fn();
+  store.subscribe(seen);
+  const chips = byName.get('chips')! as never;
+  refusing = true;
+  store.set(chips, { sort: 'knee' } as never);
+  store.set(chips, { sort: 'year' } as never);
+  expect(seen).toHaveBeenCalledTimes(2);
+  expect(store.values(chips)).toMatchObject({ sort: 'year' });
+  expect(window.location.hash).toBe('#/chips');
+  vi.advanceTimersByTime(5000);
+  refusing = false;
+  vi.advanceTimersByTime(5000);
+  expect(window.location.hash).toBe('#/chips?sort=year');
+  refusing = true;
+  store.set(chips, { sort: 'name' } as never);
+  store.open('#/film'); // the reader has gone on: what was to be written is no longer so
+  refusing = false;
+  vi.advanceTimersByTime(5000);
+  expect(window.location.hash).toBe('#/chips?sort=year');
+  vi.useRealTimers();
+});
+
 describe('parameters', () => {
   const kinds: [string, Param<any>][] = [
     ['int', int(-3, 40, 2)],
@@ -112,6 +148,23 @@ describe('parameters', () => {
       const value = param.read(given);
       if (value !== null) expect(param.read(param.write(value))).toEqual(value);
     }
+  });
+
+  test('whatever number is set is read again, however long it is', () => {
+    const param = real(-1e21, 1e21, 1);
+    for (const value of [
+      0.1 + 0.2,
+      1.2345678901234567e-5,
+      1e17,
+      5e20,
+      -123456789012345680000,
+      1e-6 / 3,
+      5e-324,
+      2 / 3,
+    ]) {
+      expect(param.read(param.write(value))).toBe(value);
+    }
+    expect(SHARED.mine.read(SHARED.mine.write({ ...SHARED.mine.initial, float16: 5e17 }))?.float16).toBe(5e17);
   });
 
   test('what is set outside the range becomes the nearest in it', () => {

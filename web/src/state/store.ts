@@ -8,6 +8,8 @@ import { PAGE, SHARED, type PageValues, type SharedName } from './shared';
 type Shared<U extends SharedName> = Pick<Values<typeof SHARED>, U>;
 type Changes<P extends Params, U extends SharedName> = Partial<Values<P> & Shared<U> & PageValues>;
 
+const AGAIN_MS = 1000;
+
 export class Store {
   section: Section = FRONT;
   /** What the address asked for and cannot be had. */
@@ -15,6 +17,8 @@ export class Store {
   private readonly texts = new Map<string, string>();
   private readonly listeners = new Set<() => void>();
   private window: Window | null = null;
+  /** The next try to write the address, where a browser would not take the last. */
+  private later: ReturnType<typeof setTimeout> | undefined;
 
   /** Take the state from a window's address, and follow it. Without one the state lives in memory alone. */
   attach(window: Window): void {
@@ -25,6 +29,7 @@ export class Store {
 
   /** Go where a hash leads. What it leaves out of the section's own parameters falls back to what holds at first. */
   open(hash: string): void {
+    clearTimeout(this.later);
     const { section, given, dropped } = parse(hash);
     for (const name of Object.keys(paramsOf(section))) this.texts.delete(slot(section, name));
     for (const [name, text] of given) this.texts.set(slot(section, name), text);
@@ -57,8 +62,18 @@ export class Store {
       this.texts.set(slot(of, name), param.write(value));
     }
     this.dropped = [];
-    this.window?.history.replaceState(null, '', this.hash());
+    this.write();
     this.tell();
+  }
+
+  /** Put the state into the address. Browsers bound how often that is done, some by an error: then once more, later. */
+  private write(): void {
+    clearTimeout(this.later);
+    try {
+      this.window?.history.replaceState(null, '', this.hash());
+    } catch {
+      this.later = setTimeout(() => this.write(), AGAIN_MS);
+    }
   }
 
   /** Change language, level or theme. */

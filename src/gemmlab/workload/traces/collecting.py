@@ -62,7 +62,7 @@ class Collected:
         products = self.readings.products(signature, None)
         if arithmetic is not None:
             if any(product.problem.a_format in ("float32", "tfloat32") for product in products):
-                kind = "convolution" if products[0].convolution else "matmul"
+                kind = "convolutions" if products[0].convolution else "multiplications"
                 self.arithmetic[kind, arithmetic] += 1
                 products = self.readings.products(signature, arithmetic)
             else:
@@ -156,11 +156,11 @@ class Collected:
     def settings(self) -> tuple[tuple[str, str], ...]:
         """What kernels' names tell of float32's arithmetic."""
         told = []
-        for kind in ("matmul", "convolution"):
+        for kind in ("multiplications", "convolutions"):
             yes, no = self.arithmetic[kind, True], self.arithmetic[kind, False]
             if yes or no:
-                what = "tfloat32" if not no else "float32" if not yes else f"tfloat32 {yes} times, float32 {no} times"
-                told.append((f"float32 {kind}", f"{what}, by its kernels' names"))
+                what = "tfloat32" if not no else "float32" if not yes else f"tfloat32 {yes:,} and float32 {no:,} times"
+                told.append((f"float32 {kind}", f"{what}, by kernels' names"))
         return tuple(told)
 
 

@@ -9,13 +9,12 @@ from gemmlab.workload.operators import Product, UnreadableError
 from gemmlab.workload.traces.arguments import Signature, operation_of
 from gemmlab.workload.traces.forest import Forest
 
-DEFAULT = Settings()
-
 
 class Readings:
     """What the operators of a trace multiply, each signature read once for each of the settings."""
 
-    def __init__(self, signatures: list[Signature]) -> None:
+    def __init__(self, signatures: list[Signature], settings: Settings) -> None:
+        self.settings = settings
         self.signatures = signatures
         self.operations: dict[int, Operation] = {}
         self.read: dict[tuple[int, bool | None], tuple[Product, ...]] = {}
@@ -30,10 +29,10 @@ class Readings:
         return self.operations[signature]
 
     def products(self, signature: int, tf32: bool | None) -> tuple[Product, ...]:
-        """Its multiplications, where kernels tell (`tf32`) by their arithmetic, else by PyTorch's defaults."""
+        """Its multiplications, where kernels tell (`tf32`) by their arithmetic, else by the settings."""
         key = (signature, tf32)
         if key not in self.read:
-            settings = DEFAULT if tf32 is None else Settings(matmul_tf32=tf32, convolution_tf32=tf32)
+            settings = self.settings if tf32 is None else Settings(matmul_tf32=tf32, convolution_tf32=tf32)
             try:
                 self.read[key] = operators.products(self.operation(signature), settings) or ()
             except (UnreadableError, GemmlabError) as error:

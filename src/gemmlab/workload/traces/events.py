@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from gemmlab.record import GemmlabError
+from gemmlab.workload.traces.devices import devices_of
 from gemmlab.workload.traces.foreign import refuse_keys
 from gemmlab.workload.traces.mending import mended, pieces
 
@@ -86,7 +87,8 @@ class Events:
         """The error for a text that ends before its JSON does: after how much, and in which event."""
         whole = pieces(text)
         named = re.findall(rb'"name"\s*:\s*"([^"]{0,60})', whole[-1] if whole else b"")
-        event = f", in event {len(whole):,}" + (f" (`{named[0].decode('utf-8', 'replace')}`)" if named else "")
+        event = f", in event {len(whole):,}" if whole else ", before its first event"
+        event += f" (`{named[0].decode('utf-8', 'replace')}`)" if named else ""
         return GemmlabError(
             f"{self.path} is cut off after {len(text):,} bytes{event}",
             "export it again, with room on the disk, and wait until export_chrome_trace has returned",
@@ -147,12 +149,3 @@ def nanoseconds(recorded: msgspec.Raw) -> int:
         return round(Decimal(text.strip(b'"').decode()) * 1000)
     except (InvalidOperation, OverflowError):
         raise ValueError(text.decode("utf-8", "replace")) from None
-
-
-def devices_of(recorded: bytes) -> list[dict[str, Any]]:
-    """The devices that a trace names; none where it names them in no way that is known."""
-    try:
-        devices = msgspec.json.decode(recorded) if recorded else []
-    except BROKEN:
-        return []
-    return [each for each in devices if isinstance(each, dict)] if isinstance(devices, list) else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import importlib
+import re
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from gemmlab.workload.traces.foreign import refuse_binary
 SUFFIXES = (".json", ".json.gz", ".json.zst")
 HINT = "give what torch.profiler's export_chrome_trace wrote: a .json or .json.gz file"
 AGAIN = "export it again, and wait until export_chrome_trace has returned"
+NOT_BLANK = re.compile(rb"[^\s\0]")
 CHUNK = 1 << 24  # bytes unpacked at a time
 
 
@@ -57,7 +59,7 @@ def read_text(path: str | Path) -> tuple[Path, bytes | bytearray]:
         text = bytes(text).decode("utf-16", "replace").encode()
     if text[:3] == b"\xef\xbb\xbf":
         text = text[3:]
-    if not text.strip(b" \t\r\n\0"):
+    if not NOT_BLANK.search(text):
         raise GemmlabError(f"{place} is empty", AGAIN)
     refuse_binary(place, bytes(text[:512]), bytes(text[-512:]))
     return place, text

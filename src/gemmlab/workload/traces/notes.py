@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from gemmlab.record import GemmlabError
-from gemmlab.units import capacity_text, seconds_text
+from gemmlab.units import seconds_text
 from gemmlab.workload.traces.gathering import Gathered
 from gemmlab.workload.traces.kernel_names import multiplies
 from gemmlab.workload.traces.spans import Spans
@@ -63,17 +63,6 @@ def notes_of(work: Work, spans: Spans, mended: int) -> list[str]:
             f"kernels ran on {len(tally.devices)} devices; the time with a kernel running is that of any of them"
         )
     return told
-
-
-def device_words(devices: list[dict[str, Any]], used: set[int]) -> list[str]:
-    """What the trace says of the first device in use."""
-    named = [each for each in devices if each.get("id") in used]
-    if not named:
-        return []
-    units, memory = named[0].get("numSms"), named[0].get("totalGlobalMem")
-    told = [f"{units} SMs"] if isinstance(units, int) else []
-    told += [capacity_text(memory)] if isinstance(memory, int) else []
-    return [f"the trace's device is {named[0].get('name', 'unnamed')}: {', '.join(told)}"] if told else []
 
 
 def refuse_shapeless(gathered: Gathered) -> NoReturn:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from gemmlab.record import GemmlabError
+from gemmlab.workload.traces.devices import Device, chip_of, in_use, settings_of, words_of
 from gemmlab.workload.traces.events import Events
 from gemmlab.workload.traces.file import read_text
 from gemmlab.workload.traces.foreign import refuse_events
 from gemmlab.workload.traces.gathering import Gathered
 from gemmlab.workload.traces.joining import has_graphs
-from gemmlab.workload.traces.notes import device_words, notes_of, refuse_shapeless
+from gemmlab.workload.traces.notes import notes_of, refuse_shapeless
 from gemmlab.workload.traces.spans import Spans
 from gemmlab.workload.traces.steps import Steps
 from gemmlab.workload.traces.work import Work
@@ -37,7 +37,8 @@ def read_trace(path: str | Path, *, step: int | None = None) -> Workload:
     if not gathered.shapes and (len(gathered.operators) or not has_graphs(gathered)):
         refuse_shapeless(gathered)
     steps = Steps(gathered, step)
-    work = Work(gathered, steps, timed=is_timed(gathered, devices))
+    work = Work(gathered, steps, settings_of(devices), timed=is_timed(gathered, devices))
+    device = in_use(devices, work.tally.devices) if len(gathered.kernels) else None
     spans = Spans(work)
     collected = work.collected
     calls = collected.all_calls()
@@ -53,19 +54,13 @@ def read_trace(path: str | Path, *, step: int | None = None) -> Workload:
         steps=len(steps),
         span_s=spans.span_s,
         busy_s=spans.busy_s,
-        chip=chip_of(devices, work.tally.devices) if len(gathered.kernels) else "",
+        chip=chip_of(device),
         settings=collected.settings(),
-        notes=tuple(notes_of(work, spans, mended) + device_words(devices, work.tally.devices)),
+        notes=tuple(notes_of(work, spans, mended) + words_of(device)),
     )
 
 
-def is_timed(gathered: Gathered, devices: list[dict[str, Any]]) -> bool:
+def is_timed(gathered: Gathered, devices: list[Device]) -> bool:
     """Whether the trace times the work itself: its kernels, or its operators where no device can have done it."""
     launched = any("Launch" in gathered.names[number] for number in set(gathered.launches["name"].tolist()))
     return bool(len(gathered.kernels)) or (not devices and not launched)
-
-
-def chip_of(devices: list[dict[str, Any]], used: set[int]) -> str:
-    """The name of the device that kernels ran on, the first one's of several."""
-    named = [each for each in devices if each.get("id") in used] or devices
-    return str(named[0].get("name", "")) if named else ""

@@ -8,6 +8,7 @@ from itertools import chain
 import msgspec
 import numpy as np
 
+from gemmlab.workload.operation import Settings
 from gemmlab.workload.traces.collecting import Collected, Spent
 from gemmlab.workload.traces.counting import Counting, Readings
 from gemmlab.workload.traces.forest import Forest
@@ -35,14 +36,14 @@ class Tally(msgspec.Struct):
 class Work:
     """Everything that the operators and kernels of a trace do in the steps that are read."""
 
-    def __init__(self, gathered: Gathered, steps: Steps, timed: bool) -> None:
+    def __init__(self, gathered: Gathered, steps: Steps, settings: Settings, timed: bool) -> None:
         table = gathered.operators
         external = table["external"]
         ties = external if not np.any(external == NONE) else np.arange(len(table), dtype=np.int64)
         self.gathered, self.steps = gathered, steps
         self.forest = Forest(table["thread"], table["start"], table["end"], ties)
         self.signatures: list[int] = table["signature"][self.forest.order].tolist()
-        self.readings = Readings(list(gathered.signatures))
+        self.readings = Readings(list(gathered.signatures), settings)
         self.counting = Counting(self.forest, self.signatures, self.readings)
         self.phases = Phases(gathered, self.forest)
         self.collected = Collected(self.readings, timed)
@@ -76,18 +77,16 @@ class Work:
         joined = Joined(self.gathered, self.forest)
         spent: dict[int, Spent] = defaultdict(list)
         in_graphs: dict[str, Spent] = defaultdict(list)
-        columns = zip(
-            joined.operators, joined.launched, joined.graphs,
-            *(kernels[key].tolist() for key in ("name", "start", "end", "device")), strict=True,
-        )  # fmt: skip
-        for operator, launched, graph, number, start, end, device in columns:
-            name, time = names[number], end - start
-            if not self.steps.has(self.forest.starts[operator] if operator >= 0 else launched):
+        numbers, starts, ends, devices = (kernels[key].tolist() for key in ("name", "start", "end", "device"))
+        for row in np.lexsort((kernels["name"], kernels["start"])).tolist():
+            name, time = names[numbers[row]], ends[row] - starts[row]
+            operator, graph = joined.operators[row], joined.graphs[row]
+            if not self.steps.has(self.forest.starts[operator] if operator >= 0 else joined.launched[row]):
                 tally.outside += time
                 continue
-            tally.starts.append(start)
-            tally.ends.append(end)
-            tally.devices.add(device)
+            tally.starts.append(starts[row])
+            tally.ends.append(ends[row])
+            tally.devices.add(devices[row])
             if graph:
                 in_graphs[graph].append((name, time))
             elif operator >= 0:

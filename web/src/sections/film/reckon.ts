@@ -125,7 +125,8 @@ export function reckon(chapter: ChapterName, x: number): Reckoned {
 export function numberOf(text: string, language: 'en' | 'it'): number | null {
   const [group, mark] = language === 'it' ? ['\\.', ','] : [',', '\\.'];
   const plain = text.trim().replace(/[\s\u00a0\u202f'’]/g, '');
-  const grouped = new RegExp(`^[-+]?\\d{1,3}(${group}\\d{3})+(${mark}\\d+)?$`);
+  // nobody groups digits behind a zero: 0.125 has the mark of another language
+  const grouped = new RegExp(`^[-+]?[1-9]\\d{0,2}(${group}\\d{3})+(${mark}\\d+)?$`);
   const single = /^[-+]?\d+([.,]\d+)?$/;
   if (grouped.test(plain)) return within(plain.replace(new RegExp(group, 'g'), ''));
   return single.test(plain) ? within(plain) : null;
