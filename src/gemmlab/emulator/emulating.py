@@ -36,6 +36,7 @@ def emulate(
     dynamic_shared: int = 0,
     fill: Fill = "zero",
     schedule: str | None = None,
+    search: bool = True,
     step_limit: int | None = None,
     threads: int | None = None,
     prove: bool = True,
@@ -53,10 +54,11 @@ def emulate(
     element must be written. Without `values` blocks are counted by class where that is provably the same, and arrays
     are left alone. `dynamic_shared` is in bytes; `fill` is what shared and local memory hold at first, `zero` or `nan`.
 
-    A race starts a bounded search for the order of threads that does most harm; `schedule` names one to run, or
-    `worst` to search longer. `judge` says of the arrays, by parameter, how many elements are wrong and by how much;
-    without it they are compared with those of the run in lockstep. `chip` bounds threads and shared memory. `engine` is
-    `compiled`, or `reference`, the plain interpreter that the compiled one is held against; it searches no orders.
+    A race starts a bounded search for the order of threads that does most harm, unless `search` is off; `schedule`
+    names one to run, or `worst` to search longer. `judge` says of the arrays, by parameter, how many elements are wrong
+    and by how much; without it they are compared with those of the run in lockstep. `chip` bounds threads and shared
+    memory. `engine` is `compiled`, or `reference`, the plain interpreter that the compiled one is held against; it
+    searches no orders.
 
     Counts are those of the program as written; `merge`, 8 or 16, counts shared loads of neighbours in a row as loads of
     up to so many bytes, as a compiler merges them.
@@ -77,7 +79,7 @@ def emulate(
     timings = Timings(program, launch, schedule, judge, step_limit) if values else None
     traced = trace_of(kernel, program, launch, trace, step_limit) if trace is not None else None
     outcome, blocks = counted(kernel, program, launch, values, threads, step_limit, named, engine, merge)
-    tried = timings.tried(outcome, search=engine == "compiled") if timings else ()
+    tried = timings.tried(outcome, search=search and engine == "compiled") if timings else ()
     proof = proven(program, launch, outcome, ran=blocks.run, all_shapes=all_shapes) if prove else None
     return Emulation(
         launched=launched(program, launch, values),

@@ -135,7 +135,7 @@ class Emulate(Launched, frozen=True, kw_only=True):
     grid: Sides | None = None
     arguments: Annotated[tuple[Name, ...], Meta(max_length=64)] = ()  #: as `--arg` takes them, but no files
     outputs: Annotated[tuple[Name, ...], Meta(max_length=64)] = ()
-    schedule: Name | None = None  #: as `--schedule` takes it, but no file
+    schedule: Name | None = None  #: as `--schedule` takes it, but no file; `worst` searches, nothing unasked does
     fill: Name = "zero"
     values: bool = True
     prove: bool = True

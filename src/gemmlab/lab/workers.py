@@ -143,14 +143,20 @@ class Workers:
         return worker
 
     async def take(self) -> Worker:
-        """A process that stands ready, or a new one; others are made ready meanwhile."""
+        """A process that stands ready, or a new one.
+
+        Others are made ready once it is given back, so that it has the processor for itself; at once where none
+        is left.
+        """
         while self.idle:
             worker = self.idle.pop(0)
             if worker.process.returncode is None:
-                self.soon(self.refill())
+                if not self.idle:
+                    self.soon(self.refill())
                 return worker
             await self.end(worker)
-        self.soon(self.refill())
+        if not self.closed:
+            self.soon(self.refill())
         return await self.start()
 
     async def give(self, worker: Worker, *, again: bool) -> None:
@@ -159,6 +165,8 @@ class Workers:
             self.idle.insert(0, worker)  # what it has loaded is what others ask for
         else:
             await self.end(worker)
+        if not self.closed:
+            self.soon(self.refill())
 
     async def refill(self) -> None:
         """Have as many ready as there ought to be, one after the other however often that is asked for."""
