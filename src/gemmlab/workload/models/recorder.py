@@ -121,13 +121,17 @@ class Recorder(TorchDispatchMode):
     ) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
         """An operator on unknown elements: its arguments without elements, and its result."""
         args, keywords = self.without_masks(func, args, keywords)
+        known = args[shapes.READ[func._schema.name]] if func._schema.name in shapes.READ else None
+        if known is not None and not self.is_known(known):
+            raise DataDependentError(func._schema.name)
         if ASKS_ELEMENTS & set(func.tags) and not shapes.says_its_size(func, args, keywords):
             raise DataDependentError(func._schema.name)
         for index in reading.written(func):
             for tensor in reading.flat(args[index]) if index < len(args) else ():
                 self.forget(tensor)
         leaves, form = tree_flatten((args, keywords))
-        plain = [self.lifted(leaf) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+        lift = lambda leaf: isinstance(leaf, torch.Tensor) and leaf is not known
+        plain = [self.lifted(leaf) if lift(leaf) else leaf for leaf in leaves]
         own = {id(new): old for new, old in zip(plain, leaves, strict=True) if new is not old}
         args, keywords = tree_unflatten(plain, form)
         result = shapes.result_of(func, args, keywords)

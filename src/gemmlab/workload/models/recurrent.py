@@ -53,3 +53,18 @@ def backward_shapes(input: Any, weight: Any, _stride: int, _buffer: Any, hx: Any
     """Results of _cudnn_rnn_backward: gradients of the input, of both states and of every weight."""
     cell = cx.new_empty(cx.shape) if cx is not None else input.new_empty(0)
     return input.new_empty(input.shape), hx.new_empty(hx.shape), cell, [each.new_empty(each.shape) for each in weight]
+
+
+def packed(input: Any, lengths: Any, batch_first: bool) -> Any:
+    """Results of _pack_padded_sequence: all steps of all sequences in one axis, and how many run at each step."""
+    import torch
+
+    counts = [int((lengths > step).sum()) for step in range(int(lengths.max()))]
+    sizes = torch.tensor(counts, dtype=torch.int64)
+    sizes.on_processor = True
+    return input.new_empty((sum(counts), *input.shape[2:])), sizes
+
+
+def unpacked(gradient: Any, size: Any, _sizes: Any, batch_first: bool) -> Any:
+    """The result of _pack_padded_sequence_backward."""
+    return gradient.new_empty(tuple(size))

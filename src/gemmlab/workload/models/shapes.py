@@ -16,6 +16,8 @@ POINTWISE = frozenset(
         *("fill_", "add_", "mul_", "div_", "sub_", "bernoulli_", "zeros", "ones", "full", "zeros_like", "ones_like"),
     )
 )
+#: a tensor that such an operator reads on the processor, by its position: its elements decide shapes
+READ = {"aten::_pack_padded_sequence": 1}
 
 
 def says_its_size(func: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
@@ -92,6 +94,8 @@ OWN: dict[str, Callable[..., Any]] = {
     "aten::convolution_backward": images.convolved_back,
     "aten::_cudnn_rnn": recurrent.forward_shapes,
     "aten::_cudnn_rnn_backward": recurrent.backward_shapes,
+    "aten::_pack_padded_sequence": recurrent.packed,
+    "aten::_pack_padded_sequence_backward": recurrent.unpacked,
 }
 #: what PyTorch 2.4 to 2.8 have no rule for
 OLDER: dict[str, Callable[..., Any]] = {
