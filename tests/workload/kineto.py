@@ -1,4 +1,4 @@
-"""Traces as Kineto writes them, built event by event for tests: times in microseconds, names and ids as in its files."""
+"""Traces as Kineto writes them, built event by event for tests: times in microseconds, names and ids as in its own."""
 
 from __future__ import annotations
 

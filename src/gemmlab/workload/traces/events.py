@@ -75,17 +75,17 @@ class Events:
 
     def rescued(self, text: Text, error: Exception) -> list[Text]:
         """The events of a text that is no valid JSON as a whole; raises GemmlabError where it is cut off."""
-        if b'"traceEvents"' not in text and not text.lstrip().startswith(b"["):
-            raise GemmlabError(f"{self.path} is no JSON: {error}", "give a trace of torch.profiler") from None
-        if text.rstrip(b" \t\r\n\0")[-1:] not in (b"}", b"]") or "truncated" in str(error):
+        if "truncated" in str(error) or text.rstrip(b" \t\r\n\0")[-1:] not in (b"}", b"]"):
             raise self.cut(text)
+        if not holds_events(text):
+            raise GemmlabError(f"{self.path} is no JSON: {error}", "give a trace of torch.profiler") from None
         found = re.search(rb'"deviceProperties"\s*:\s*(\[.*?\])\s*,\s*"', text[:100_000], re.DOTALL)
         self.devices = devices_of(found[1]) if found else []
         return pieces(text)
 
     def cut(self, text: Text) -> GemmlabError:
         """The error for a text that ends before its JSON does: after how much, and in which event."""
-        whole = pieces(text)
+        whole = pieces(text) if holds_events(text) else []
         named = re.findall(rb'"name"\s*:\s*"([^"]{0,60})', whole[-1] if whole else b"")
         event = f", in event {len(whole):,}" if whole else ", before its first event"
         event += f" (`{named[0].decode('utf-8', 'replace')}`)" if named else ""
@@ -107,15 +107,21 @@ class Events:
         try:
             fields = msgspec.json.decode(raw)
         except BROKEN:
-            fields = mended(raw)
             self.mended += 1
-        if fields is None:
-            start = raw[:120].decode("utf-8", "replace")
-            raise GemmlabError(
-                f"event {number + 1:,} of {self.path} is no JSON: {start}",
-                "newer versions of PyTorch escape names in full; export with one, or mend that event",
-            )
+            try:
+                fields = mended(raw)
+            except ValueError:
+                start = raw[:120].decode("utf-8", "replace")
+                raise GemmlabError(
+                    f"event {number + 1:,} of {self.path} is no JSON: {start}",
+                    "newer versions of PyTorch escape names in full; export with one, or mend that event",
+                ) from None
         return event_of(fields) if isinstance(fields, dict) else Event()
+
+
+def holds_events(text: Text) -> bool:
+    """Whether a text that is no JSON as a whole has a list of events all the same."""
+    return b'"traceEvents"' in text or text.lstrip().startswith(b"[")
 
 
 def event_of(fields: dict[str, Any]) -> Event:

@@ -19,7 +19,7 @@ BARE_NUMBER = re.compile(rb"([:\[,]\s*)-?(?:NaN|nan|Infinity|inf|N/A)(?=\s*[,}\]
 BARE_BACKSLASH = re.compile(rb'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
 CONTROL = re.compile(rb"[\x00-\x1f]")
 QUOTED_NAME = re.compile(
-    rb'("name"\s*:\s*")(.*?)("\s*(?:,\s*"(?:ph|cat|pid|tid|ts|dur|args|id|s|bp)"\s*:|\}))', re.DOTALL
+    rb'("name"\s*:\s*")(.*?)("\s*(?:,\s*"(?:ph|cat|pid|tid|ts|dur|args|id|s|bp)"\s*:|\}\s*$))', re.DOTALL
 )
 BARE_QUOTE = re.compile(rb'(?<!\\)"')
 
@@ -40,7 +40,10 @@ def pieces(text: bytes | bytearray) -> list[bytes | bytearray]:
 
 
 def mended(event: bytes) -> Any:
-    """The value of an event after the known repairs, each of which leaves good JSON alone; None where none helps."""
+    """The value of an event after the known repairs, each of which leaves good JSON alone.
+
+    Raises ValueError where none helps.
+    """
     text = event.strip().decode("utf-8", "replace").encode()
     for repair in (without_controls, with_backslashes, with_numbers, with_quotes):
         text = repair(text)
@@ -48,7 +51,7 @@ def mended(event: bytes) -> Any:
             return json.loads(text)
         except (ValueError, RecursionError):
             continue
-    return None
+    raise ValueError("no repair helps")
 
 
 def without_controls(text: bytes) -> bytes:
