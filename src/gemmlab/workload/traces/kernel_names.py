@@ -7,12 +7,14 @@ from functools import lru_cache
 
 #: names of kernels that multiply: of cuBLAS, cuDNN, CUTLASS, Triton, rocBLAS and flash attention
 MULTIPLIES = re.compile(
-    r"gemm|gemv|cutlass|wgmma|xmma|nvjet|(?<![a-z0-9])sm\d{2,3}_|matmul|triton_(?:tem|mm|bmm|addmm)_|Cijk_|wvSplitK"
-    r"|implicit_conv|fprop|dgrad|wgrad|winograd|fmha|flash_(?:fwd|bwd)|flash_attn|_sdpa_|(?<![a-z])[bg]?mm_|fused_moe",
+    r"gemm|gemv|cutlass|wgmma|xmma|nvjet|(?<![a-z0-9])sm\d{2,3}_|matmul|triton_tem_|Cijk_|wvSplitK"
+    r"|implicit_conv|fprop|dgrad|wgrad|winograd|fmha|flash_(?:fwd|bwd)|flash_attn|_sdpa_|(?<![a-z])(?:b|add|badd|grouped_|scaled_)?mm(?![a-z])|fused_moe",
     re.IGNORECASE,
 )
-#: names of kernels that such patterns would take for one
-OTHERS = re.compile(r"nccl|elementwise|reduce_kernel|nchwToNhwc|nhwcToNchw|Philox", re.IGNORECASE)
+#: names of kernels that such patterns would take for one; Inductor names a pointwise kernel for what it follows, too
+OTHERS = re.compile(
+    r"nccl|triton_(?:poi|per|red|for)_|elementwise|reduce_kernel|nchwToNhwc|nhwcToNchw|Philox", re.IGNORECASE
+)
 TF32 = re.compile(r"tf32|(?:tensorop|ampere|sm80|sm90)_s1688", re.IGNORECASE)
 FLOAT32 = re.compile(r"sgemm|f32f32_f32f32|simt_s|gemmSN|scudnn|gemv|ffma", re.IGNORECASE)
 PASSES = (
