@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from itertools import combinations
 
 from gemmlab.experiment.workload.changes.precision import CUDNN, MATMUL
-from gemmlab.experiment.workload.look import Candidate, Look
+from gemmlab.experiment.workload.look import Candidate
 
 MOST = 3  # settings of one plan: more kinds than a format, a switch for tf32 and an order in memory there are not
-Priced = tuple[Look, list[tuple[Candidate, float]]]  #: a row, and its candidates with what each gains, worth it or not
+Priced = list[
+    tuple[Candidate, float]
+]  #: of one row, or of all that multiplies nothing: its candidates with their gains
 
 
 def advised_s(rows: Iterable[Priced]) -> float:
@@ -19,9 +21,9 @@ def advised_s(rows: Iterable[Priced]) -> float:
     and wider formats a plan has one; both switches of tf32 are one setting.
     """
     rows = list(rows)
-    lines = sorted({setting(candidate.line) for _, found in rows for candidate, _ in found if candidate.wide})
+    lines = sorted({setting(candidate.line) for found in rows for candidate, _ in found if candidate.wide})
     plans = [set(plan) for size in range(min(MOST, len(lines)) + 1) for plan in combinations(lines, size)]
-    return max((sum(row_s(found, plan) for _, found in rows) for plan in plans if compatible(plan)), default=0.0)
+    return max((sum(row_s(found, plan) for found in rows) for plan in plans if compatible(plan)), default=0.0)
 
 
 def setting(line: str) -> str:
@@ -34,7 +36,7 @@ def compatible(plan: set[str]) -> bool:
     return sum("memory_format" not in line for line in plan) <= 1
 
 
-def row_s(found: list[tuple[Candidate, float]], plan: set[str]) -> float:
+def row_s(found: Priced, plan: set[str]) -> float:
     """Seconds that one row saves under a plan: the best of its own changes and the plan's, or the plan's loss."""
     own = max((gain for candidate, gain in found if not candidate.wide and gain > 0), default=0.0)
     wide = [gain for candidate, gain in found if candidate.wide and setting(candidate.line) in plan]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from gemmlab.chips import Chip
 from gemmlab.experiment.workload.amdahl import advised_s
 from gemmlab.experiment.workload.answer import Answer, Rest, Row
+from gemmlab.experiment.workload.beside import saved_beside
 from gemmlab.experiment.workload.causes import cause_of
 from gemmlab.experiment.workload.changes import candidates
 from gemmlab.experiment.workload.device import device_of
@@ -58,6 +59,12 @@ def answer_of(workload: Workload, chip: Chip | str | None = None, *, float8: boo
     rows = [row_of(look, found, whole.time_s, flop, workload.source) for look, found in asked]
     rows.sort(key=lambda row: (-gain_of(row), -time_of(row)))
     told = [(look, counted(look, found, whole.time_s)) for look, found in asked]
+    lines = {change.line for row in rows for change in (row.record.call.changes if row.record.call else ())}
+    settings = {each.line: each for _, found in told for each, _ in found if each.wide and each.line in lines}
+    beside = saved_beside(workload, rest, set(settings), autocast=program.autocast)
+    priced = [*(found for _, found in told), *([(settings[line], gain)] for line, gain in beside.items())]
+    changes = together(rows, asked, beside, whole.time_s)
+    changes += graph_change(workload, looks, rest, whole.time_s, whole.idle_s)
     total = whole.time_s or 1.0
     return Answer(
         workload=workload,
@@ -66,8 +73,8 @@ def answer_of(workload: Workload, chip: Chip | str | None = None, *, float8: boo
         rest=rest,
         **whole._asdict(),
         perfect_gain=sum(perfect_s(look, row) for look, row in told) / total,
-        advised_gain=advised_s(told) / total,
-        changes=together(rows, graph_change(workload, looks, rest, whole.time_s, whole.idle_s)),
+        advised_gain=advised_s(priced) / total,
+        changes=tuple(sorted(changes, key=lambda change: (-change.gain_s, change.line))),
         notes=(*workload.notes, *device.notes, *host_notes(workload, looks, rest, foreign=device.foreign)),
     )
 
@@ -151,23 +158,37 @@ def changes_of(look: Look, found: list[tuple[Candidate, float]], total_s: float)
     return tuple(kept.values())
 
 
-def together(rows: list[Row], more: tuple[ChangeSection, ...]) -> tuple[ChangeSection, ...]:
-    """Each change once, over all the rows that have it; what it costs is told as the largest of them pays."""
+Asked = list[tuple[Look, list[tuple[Candidate, float]]]]  #: each row with its candidates and what each gains
+
+
+def together(rows: list[Row], asked: Asked, beside: dict[str, float], total_s: float) -> tuple[ChangeSection, ...]:
+    """Each change once, over all the rows that have it; a setting of the whole program over all that it touches.
+
+    `beside` are seconds that a setting's line saves of what is no multiplication.
+    """
     found: dict[str, list[tuple[ChangeSection, float]]] = {}
     for row in rows:
         for change in row.record.call.changes if row.record.call else ():
             found.setdefault(change.line, []).append((change, time_of(row)))
-    summed = [summed_change(pairs) for pairs in found.values()]
-    return tuple(sorted((*summed, *more), key=lambda change: (-change.gain_s, change.line)))
+    touched: dict[str, list[tuple[float, float]]] = {}
+    for look, pairs in asked:
+        for candidate, gain in pairs:
+            if candidate.wide:
+                touched.setdefault(candidate.line, []).append((gain, look.time_s))
+    summed = [summed_change(pairs, touched.get(line), beside.get(line, 0.0)) for line, pairs in found.items()]
+    return tuple(change for change in summed if change.gain_s > WORTH_OF_STEP * total_s)
 
 
-def summed_change(pairs: list[tuple[ChangeSection, float]]) -> ChangeSection:
-    """One change of several rows."""
+def summed_change(
+    pairs: list[tuple[ChangeSection, float]], touched: list[tuple[float, float]] | None, beside_s: float
+) -> ChangeSection:
+    """One change of several rows; `touched` are gain and time of all rows of a setting, those that it slows, too."""
     largest = max((change for change, _ in pairs), key=lambda change: change.gain_s)
-    gain, time = sum(change.gain_s for change, _ in pairs), sum(time for _, time in pairs)
-    changed: dict[str, Any] = {"gain_s": gain, "predicted_speedup": time / (time - gain)}
+    gains_s = touched or [(change.gain_s, time) for change, time in pairs]
+    gain, time = sum(gain for gain, _ in gains_s), sum(time for _, time in gains_s)
     worst = max((change.confidence for change, _ in pairs), key=lambda word: SURE[word])
-    return msgspec.structs.replace(largest, confidence=worst, **changed)
+    speedup = time / (time - gain)  # of the multiplications
+    return msgspec.structs.replace(largest, confidence=worst, gain_s=gain + beside_s, predicted_speedup=speedup)
 
 
 def gain_of(row: Row) -> float:

@@ -14,6 +14,7 @@ from gemmlab.formats import storage_bytes
 from gemmlab.units import bytes_text
 from gemmlab.workload import Tensor
 
+CHANNELS_LAST = "model = model.to(memory_format=torch.channels_last); x = x.to(memory_format=torch.channels_last)"
 SCATTERED = 0.25  # of streaming: a transposing copy, on one H200 (benchmarks/networks_parts.py)
 
 
@@ -25,7 +26,7 @@ def channels_last_changes(look: Look) -> Iterator[Candidate]:
     then_s, limit_s = look.then(convolution=msgspec.structs.replace(conv, order="nhwc"))
     yield Candidate(
         cause="layout",
-        line="model = model.to(memory_format=torch.channels_last); x = x.to(memory_format=torch.channels_last)",
+        line=CHANNELS_LAST,
         digits=digits.ORDER,
         cost="none where every layer keeps the order; a view or reshape that does not copies",
         confidence="medium",
