@@ -349,6 +349,7 @@ def test_a_recurrent_layer_multiplies_its_state_at_every_step():
     assert lstm == [(10, 64, 8, 1)] + 5 * [(2, 64, 16, 1)]
     first = sides("aten::lstm", tensor(2, 5, 8), [tensor(1, 2, 16)] * 2, weights, True, 1, 0.0, True, False, True)
     assert first == lstm
+    assert sides("aten::lstm", tensor(0, 2, 8), [tensor(1, 2, 16)] * 2, weights, True, 1, 0.0, True, False) == []
     packed = sides("aten::gru", tensor(7, 8), [4, 2, 1], tensor(1, 4, 16), weights, True, 1, 0.0, True, False)
     assert packed == [(7, 64, 8, 1), (4, 64, 16, 1), (2, 64, 16, 1), (1, 64, 16, 1)]
     with pytest.raises(UnreadableError, match="values of `batch_sizes`"):
@@ -379,6 +380,8 @@ def test_a_recurrent_layer_multiplies_its_state_at_every_step():
         ("triton_tem_fused_mm_0", (tensor(4, 8),), "order of its arguments is not known"),
         ("aten::scaled_dot_product_attention", (QUERY, KEY, tensor(2, 2, 13, 32)), "attention of shapes"),
         ("aten::lstm", (tensor(5, 2, 8), [], [], True, 1), "0 weights"),
+        ("aten::lstm", (tensor(1 << 40, 2, 8), [], [tensor(64, 8), tensor(64, 16)], True, 1), "more steps"),
+        ("aten::bilinear", (tensor(2, 3), tensor(2, 3), tensor(1 << 30, 3, 3)), "one after another"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_told(name, inputs, why):

@@ -13,6 +13,7 @@ from gemmlab.workload.operators.matrix import contiguous, matrix, multiply
 from gemmlab.workload.operators.product import Products, UnreadableError
 
 ELLIPSIS = "..."
+MOST_TURNS = 1 << 20
 
 
 class Term(NamedTuple):
@@ -209,6 +210,8 @@ def in_turn(given: Arguments, terms: tuple[Term, ...], over: str, turn: str) -> 
     if any(0 in term.tensor.shape for term in terms):
         return ()
     times = max(term.size(turn) for term in terms)
+    if times > MOST_TURNS:
+        raise UnreadableError(f"{times} products, one after another, are more than {MOST_TURNS}")
     one, two, three = (without(term, turn) for term in terms)
     labels = list(dict.fromkeys([*one.labels, *two.labels, *three.labels]))
     first = [label for label in over if label != turn and label not in three.labels]

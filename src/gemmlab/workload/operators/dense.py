@@ -79,14 +79,15 @@ def broadcast(left: Sequence[int], right: Sequence[int]) -> int:
     return total
 
 
-def linear(given: Arguments, a: str = "input", b: str = "weight", bias: str = "bias") -> Products:
+def linear(given: Arguments, a: str = "input", b: str = "weight", bias: str = "bias", rule: str = "") -> Products:
     """All rows of the input times a weight stored (out, in)."""
     left, right = given.tensor(a), given.tensor(b)
     if not left.shape or len(right.shape) not in (1, 2):
         raise UnreadableError(f"an input of shape {list(left.shape)} and a weight of shape {list(right.shape)}")
     weight = matrix(right, (0,), (1,)).transposed if len(right.shape) == 2 else as_right(right)
     first = flattened(left)
-    return multiply(given, first, weight, added=addition(given.maybe(bias), (first.rows, weight.columns)))
+    added = addition(given.maybe(bias), (first.rows, weight.columns))
+    return multiply(given, first, weight, added=added, rule=rule)
 
 
 def linear_backward(given: Arguments) -> Products:

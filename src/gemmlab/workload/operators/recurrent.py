@@ -11,6 +11,8 @@ from gemmlab.workload.operators.dense import flattened
 from gemmlab.workload.operators.matrix import Matrix, matrix, multiply
 from gemmlab.workload.operators.product import Products, UnreadableError
 
+MOST_STEPS = 1 << 20
+
 
 class Layer(NamedTuple):
     """One layer in one direction: its weights, stored (gates, in) and (gates, state), and a projection of the state."""
@@ -81,6 +83,8 @@ def steps_of(given: Arguments, image: Tensor) -> tuple[int, ...]:
     if len(image.shape) not in (2, 3):
         raise UnreadableError(f"an input of shape {list(image.shape)}")
     first, second = image.shape[0], image.shape[1] if len(image.shape) == 3 else 1
+    if max(first, second) > MOST_STEPS:
+        raise UnreadableError(f"an input of shape {list(image.shape)} has more steps than {MOST_STEPS}")
     return (first,) * second if given.flag("batch_first") and len(image.shape) == 3 else (second,) * first
 
 
@@ -98,17 +102,12 @@ def layer_products(given: Arguments, layer: Layer, image: Tensor, steps: tuple[i
     if layer.projection is not None:
         stages.append((layer.projection, layer.projection.shape[1], layer.projection.shape[0]))
     if "grad_output" not in given.parameters:
-        found = multiply(given, inputs, applied(layer.of_input), tf32=tf32)
-        for rows in steps:
-            for weight, width, _ in stages:
-                found += multiply(given, made(rows, width, name), applied(weight), tf32=tf32, rule=name)
-        return found
+        forward = [(width, applied(weight)) for weight, width, _ in stages]
+        return multiply(given, inputs, applied(layer.of_input), tf32=tf32) + at_each(given, forward, steps, name, tf32)
     mask = given.value("output_mask")
     weights_too = not isinstance(mask, list | tuple) or len(mask) < 4 or bool(mask[3])
-    found = ()
-    for rows in reversed(steps):
-        for weight, _, height in reversed(stages):
-            found += multiply(given, made(rows, height, name), matrix(weight, (0,), (1,)), tf32=tf32, rule=name)
+    backward = [(height, matrix(weight, (0,), (1,))) for weight, _, height in reversed(stages)]
+    found = at_each(given, backward, steps[::-1], name, tf32)
     found += multiply(given, made(inputs.rows, gates, name), matrix(layer.of_input, (0,), (1,)), tf32=tf32)
     if weights_too:
         found += multiply(given, made(inputs.rows, gates, name).transposed, inputs, tf32=tf32, rule=name)
@@ -116,6 +115,21 @@ def layer_products(given: Arguments, layer: Layer, image: Tensor, steps: tuple[i
             left = made(inputs.rows, height, name).transposed
             found += multiply(given, left, made(inputs.rows, width, name), tf32=tf32, rule=name)
     return found
+
+
+def at_each(
+    given: Arguments, stages: list[tuple[int, Matrix]], steps: tuple[int, ...], name: str, tf32: bool
+) -> Products:
+    """The products of every step, one after another: its rows, of each stage's width, times the stage's weight."""
+    of_rows = {
+        rows: [
+            product
+            for width, weight in stages
+            for product in multiply(given, made(rows, width, name), weight, tf32=tf32, rule=name)
+        ]
+        for rows in set(steps)
+    }
+    return tuple(product for rows in steps for product in of_rows[rows])
 
 
 def applied(weight: Tensor) -> Matrix:

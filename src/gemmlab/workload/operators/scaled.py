@@ -124,7 +124,12 @@ def grouped(given: Arguments) -> Products:
     if not members:
         return ()
     result = given.result_format(rule_of(left))
-    strided = {"lda": a.leading if a.letter == "n" and dims != (2, 2) else 0}
+    whole = Gemm.grouped(members, layout=a.letter + b.letter)
+    strided = {
+        name: side.leading
+        for name, side in (("lda", a), ("ldb", b))
+        if side.leading >= getattr(whole, name)  # members lie one after another, with the gaps that the tensor has
+    }
     problem = Gemm.grouped(
         members, left.format, b_format=right.format, d_format=result, layout=a.letter + b.letter,
         a_offset_bytes=a.offset_bytes, b_offset_bytes=b.offset_bytes, **strided,

@@ -80,6 +80,7 @@ OPERATORS: dict[str, Operator] = {
     "aten::mkldnn_linear_backward_weights": Operator("grad_output input weight bias_defined", dense.linear_weight),
     "mkldnn::_linear_pointwise": Operator("X W B", partial(dense.linear, a="X", b="W", bias="B")),
     "mkl::_mkl_linear": Operator("X MKL_W ORI_W B", partial(dense.linear, a="X", b="ORI_W", bias="B")),
+    "bitsandbytes::int8_linear_matmul": Operator("A B", partial(dense.linear, a="A", b="B", rule="int32")),
     "aten::inner": Operator("self other", dense.inner),
     "aten::chain_matmul": Operator("matrices", dense.chain),
     "aten::linalg_multi_dot": Operator("tensors", dense.chain),
@@ -281,6 +282,13 @@ OPERATORS: dict[str, Operator] = {
         f"grad_out {QKV} bias {PACKED_LENGTHS} max_seqlen_q max_seqlen_k logsumexp out dropout_p rng_seed rng_offset "
         "custom_mask_type",
         EFFICIENT, 1,
+    ),
+    "xformers_flash::flash_fwd": attends(
+        f"{QKV} {PACKED_LENGTHS} seqused_k max_seqlen_q max_seqlen_k p softmax_scale is_causal", FLASH, 1
+    ),
+    "xformers_flash::flash_bwd": attends(
+        f"dout {QKV} out softmax_lse dq dk dv {PACKED_LENGTHS} max_seqlen_q max_seqlen_k p softmax_scale is_causal",
+        FLASH, 1,
     ),
     "aten::_cudnn_rnn": Operator(CUDNN_RNN, recurrent.recurrent),
     "aten::_cudnn_rnn_backward": Operator(CUDNN_RNN_BACKWARD, recurrent.recurrent),
