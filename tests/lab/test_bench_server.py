@@ -65,4 +65,4 @@ def test_a_measurement_there_can_be_stopped(visit, address):
 
 def test_without_a_server_the_page_says_so_and_asks_nothing(visit):
     page = visit("#/bench?where=machine")
-    assert "`gemmlab lab` starts one" in page.locator("[data-part=machine]").inner_text()
+    assert "gemmlab lab starts one" in page.locator("[data-part=machine]").inner_text()

@@ -299,6 +299,10 @@ export const base = css`
     tr > :last-child {
       padding-right: 0;
     }
+    /* a table may be wider than the screen, its caption not */
+    caption {
+      max-width: calc(100vw - 60px);
+    }
   }
   @media (prefers-reduced-motion: reduce) {
     *,

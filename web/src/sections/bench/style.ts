@@ -37,6 +37,14 @@ export const look = css`
       max-height: calc(100vh - 20px);
       overflow-y: auto;
     }
+    /* in reach where the form is longer than the window */
+    .actions {
+      position: sticky;
+      bottom: -14px;
+      padding: 8px 0 14px;
+      margin-bottom: -14px;
+      background: var(--paper);
+    }
   }
   .form h2 {
     margin: 0;
@@ -81,12 +89,6 @@ export const look = css`
   .actions {
     display: grid;
     gap: 8px;
-    /* in reach where the form is longer than the window */
-    position: sticky;
-    bottom: -14px;
-    padding: 8px 0 14px;
-    margin-bottom: -14px;
-    background: var(--paper);
   }
   .device {
     border-left: 3px solid var(--teal);
@@ -149,7 +151,7 @@ export const look = css`
     padding-right: 0;
   }
   .bars figure {
-    max-width: 560px;
+    max-width: 440px;
   }
   .scroll + .scroll {
     margin-top: 20px;

@@ -111,47 +111,68 @@ function tile(of: Chip, format: string): TemplateResult | string {
 
 export function sources(of: Chip): TemplateResult {
   const places = [...new Set(of.figures.map(({ source }) => source))];
+  const fitted = of.figures.filter(fittedOf);
   return html`
     <section class="card">
       <h2>${t('chips.figures')}</h2>
       <p class="quiet">
         ${t('chips.figures.about', { n: of.figures.length, unsure: of.figures.filter((f) => !f.sure).length })}
       </p>
-      <div class="scroll" tabindex="0" role="region" aria-label=${t('chips.figures')}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">${t('chips.figure')}</th>
-              <th scope="col" class="n">${t('chips.value')}</th>
-              <th scope="col" class="n">${t('chips.source')}</th>
-            </tr>
-          </thead>
-          <tbody>
-            ${of.figures.map(
-              (figure) =>
-                html`<tr>
-                  <th scope="row" class="light">
-                    ${label(figure)}
-                    ${
-                      figure.sure && !figure.note
-                        ? nothing
-                        : html`<span class="note">
-                            ${figure.sure ? nothing : html`<span class="doubt">${t('chips.unsure')}</span>`}
-                            <span lang="en">${figure.note}</span>
-                          </span>`
-                    }
-                  </th>
-                  <td class="n">${value(figure)}</td>
-                  <td class="n">[${places.indexOf(figure.source) + 1}]</td>
-                </tr>`,
-            )}
-          </tbody>
-        </table>
-      </div>
+      ${listed(
+        of.figures.filter((figure) => !fittedOf(figure)),
+        places,
+        t('chips.figures'),
+      )}
+      ${
+        fitted.length === 0
+          ? nothing
+          : html`<details>
+              <summary>${t('chips.fitted', { n: fitted.length })}</summary>
+              <p class="small quiet">${t('chips.fitted.about')}</p>
+              ${listed(fitted, places, t('chips.fitted', { n: fitted.length }))}
+            </details>`
+      }
       <h3>${t('chips.sources')}</h3>
       <ol lang="en">
         ${places.map((place) => html`<li>${place}</li>`)}
       </ol>
     </section>
   `;
+}
+
+/** Whether a figure is a constant of the model, fitted to runs on the chip. */
+const fittedOf = ({ path }: Figure): boolean => path.startsWith('calibration.');
+
+function listed(figures: readonly Figure[], places: readonly string[], name: string): TemplateResult {
+  return html`<div class="scroll" tabindex="0" role="region" aria-label=${name}>
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">${t('chips.figure')}</th>
+          <th scope="col" class="n">${t('chips.value')}</th>
+          <th scope="col" class="n">${t('chips.source')}</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${figures.map(
+          (figure) =>
+            html`<tr>
+              <th scope="row" class="light">
+                ${label(figure)}
+                ${
+                  figure.sure && !figure.note
+                    ? nothing
+                    : html`<span class="note">
+                        ${figure.sure ? nothing : html`<span class="doubt">${t('chips.unsure')}</span>`}
+                        <span lang="en">${figure.note}</span>
+                      </span>`
+                }
+              </th>
+              <td class="n">${value(figure)}</td>
+              <td class="n">[${places.indexOf(figure.source) + 1}]</td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
 }

@@ -48,6 +48,7 @@ class Chips extends LabElement {
       }
       .light {
         font-weight: 400;
+        overflow-wrap: anywhere;
       }
       .note {
         display: block;

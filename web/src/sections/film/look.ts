@@ -74,6 +74,9 @@ export const look = css`
   .light {
     font-weight: 400;
   }
+  details .scroll {
+    max-width: 640px;
+  }
   details {
     margin-top: 12px;
   }
@@ -106,7 +109,7 @@ export const look = css`
   }
   @media (max-width: 600px) {
     .stage figure {
-      margin: 0 -16px;
+      margin: 0 -10px;
     }
   }
 `;

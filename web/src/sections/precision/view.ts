@@ -45,7 +45,7 @@ class Precision extends LabElement {
       }
       @media (max-width: 600px) {
         figure svg text {
-          font-size: 19px;
+          font-size: 14px;
         }
       }
       tr.now > * {

@@ -34,7 +34,7 @@ class Rooflines extends Drawn {
         align-items: start;
       }
       .beside.wide {
-        grid-template-columns: minmax(0, 5fr) minmax(0, 7fr);
+        grid-template-columns: minmax(0, 2fr) minmax(0, 3fr);
       }
       .key {
         display: inline-block;
@@ -43,7 +43,7 @@ class Rooflines extends Drawn {
         flex: none;
       }
       table {
-        font-size: 0.9rem;
+        font-size: 0.87rem;
       }
       .level {
         display: flex;
@@ -52,7 +52,7 @@ class Rooflines extends Drawn {
       }
       td,
       th {
-        padding-right: 7px;
+        padding-right: 6px;
       }
       tr > :last-child {
         padding-right: 0;
@@ -135,7 +135,7 @@ class Rooflines extends Drawn {
     const { roofs, peak, moved, seconds, bound } = limits;
     const top = peak.flopPerS;
     const reached = moved.flop / seconds;
-    const width = this.width < WIDE ? this.width : ((this.width - 18) * 5) / 12;
+    const width = this.width < WIDE ? this.width : ((this.width - 18) * 2) / 5;
     const values = roofs.flatMap(({ intensity, knee }) => [intensity, knee]);
     const x = new LogAxis(Math.min(...values, 1) / 2, Math.max(...values, 1) * 8, 50, width - 12);
     const knees = roofs.map(({ level, knee }) =>

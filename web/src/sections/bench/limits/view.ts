@@ -49,7 +49,7 @@ export class Limits extends LabElement {
                     tile: `${found.kernel.blockM} x ${found.kernel.blockN} x ${found.kernel.blockK}`,
                     threads: found.kernel.threads,
                   })}
-                  ${tag('counted')}
+                  ${square ? nothing : t('bench.limits.zero')} ${tag('counted')}
                 </p>
                 <lab-rooflines></lab-rooflines>`
             : html`<p class="wrong" role="alert">${misfitText(found)}</p>`

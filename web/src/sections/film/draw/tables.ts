@@ -59,8 +59,8 @@ export function single(now: number): Picture {
     ${now < 4 ? cells(x, y, 5, 5, size, (i, j) => (now >= 2 && i === 1 ? { fill: 'mist' } : now >= 1 && i === 1 && j === 1 ? { fill: 'plum', faint: 0.16 } : {})) : nothing}
     ${now < 4 ? label(x + 5.5 * size, y + 2.7 * size, 'C', { role: 'plum', bold: true, size: 20 }) : nothing}
     ${during(0, 3, now, () => worker(...at(1, 1)))}
-    ${during(1, 1, now, () => [line(170, 106, at(1, 1)[0] - 26, at(1, 1)[1] - 4, { role: 'teal', head: true }), coin(at(1, 1)[0] - 30, at(1, 1)[1] - 22, 'a', 'teal')], { dx: -190, dy: 18 })}
-    ${during(1, 1, now, () => [line(158, 204, at(1, 1)[0] - 20, at(1, 1)[1] + 10, { role: 'ochre', head: true }), coin(at(1, 1)[0] - 26, at(1, 1)[1] + 26, 'b', 'ochre')], { dx: -120, dy: 60, wait: 300 })}
+    ${during(1, 1, now, () => [line(170, 106, at(1, 1)[0] - 26, at(1, 1)[1] - 4, { role: 'teal', head: true }), coin(236, 110, 'a', 'teal')], { dx: -190, dy: 18 })}
+    ${during(1, 1, now, () => [line(158, 204, at(1, 1)[0] - 20, at(1, 1)[1] + 10, { role: 'ochre', head: true }), coin(232, 166, 'b', 'ochre')], { dx: -120, dy: 60, wait: 300 })}
     ${during(2, 3, now, () => [
       box(28, 92, 28, 28, { line: 'teal', thick: 3 }),
       ...across.filter((j) => j !== 1).map((j) => worker(...at(1, j), 'quiet')),
