@@ -59,3 +59,35 @@ def test_the_back_button_leads_back_and_what_was_set_is_remembered(visit):
     assert "kind=tpu" in page.url
     page.go_back()
     wait_for(page, other)
+
+
+#: as WebKit bounds it, here to five in ten seconds
+FEW_ADDRESSES = """
+const real = history.replaceState.bind(history);
+let taken = [];
+history.replaceState = (...given) => {
+  taken = taken.filter((at) => performance.now() - at < 10000);
+  if (taken.length >= 5) throw new DOMException('replaceState() more than 5 times', 'SecurityError');
+  taken.push(performance.now());
+  return real(...given);
+};
+"""
+
+
+@pytest.mark.web
+def test_where_the_browser_bounds_changes_of_the_address_the_page_goes_on(visit, browser):
+    class Bounded:
+        def new_context(self, **given):
+            context = browser.new_context(**given)
+            context.add_init_script(f"{{{FEW_ADDRESSES}}}")
+            return context
+
+    page = visit("#/schedules?at=0", of=Bounded())
+    wait_for(page, "schedules")
+    on = page.get_by_role("button", name="Step on")
+    for _ in range(20):
+        on.click()
+    slider = page.locator("lab-schedules input[type=range]")
+    assert slider.input_value() == "20"
+    assert page.url.endswith("at=5")
+    page.wait_for_function("() => location.hash.endsWith('at=20')", timeout=20_000)

@@ -83,8 +83,16 @@ def test_sections_are_those_of_the_page():
 def test_an_address_of_values():
     assert widget.address("schedules", out=[0, 1], rung="tiled_8") == "#/schedules?out=0_1&rung=tiled_8"
     assert widget.address("bench", naive=False) == "#/bench?naive=0"
-    with pytest.raises(GemmlabError, match="unknown section `limit`"):
-        widget.address("limit")
+    assert widget.address("bench", m=None, chip="\ud800<&#") == "#/bench?chip=%3F%3C%26%23"
+    for wrong in ("limit", "", 1, None, ["film"], b"film"):
+        with pytest.raises(GemmlabError, match="unknown section `"):
+            widget.address(wrong)
+
+
+@pytest.mark.parametrize("height", [0, -5, 119, 1.5, "720", None, True])
+def test_a_height_that_is_none_is_said(height):
+    with pytest.raises(GemmlabError, match="height is"):
+        widget.lab("film", height=height)
 
 
 def test_the_widget_holds_the_page_and_a_still(static):
@@ -105,6 +113,16 @@ def test_a_still_is_a_picture_or_says_why_not():
         said = widget.Still(widget.address("bench", **state))._repr_html_()
         assert "<svg" not in said
         assert "<b>" not in said
+
+
+def test_a_still_opens_no_file_and_repeats_nothing_without_end(tmp_path):
+    (tmp_path / "own.toml").write_text("a secret")
+    for hash_ in (f"#/bench?chip={tmp_path}/own.toml", "#/bench?chip=/dev/zero", "#/bench?m=" + "9" * 5000):
+        said = widget.Still(hash_)._repr_html_()
+        assert "<svg" not in said
+        assert "secret" not in said
+        assert ("unknown chip" in said) == ("chip" in hash_)
+        assert len(said.partition("<p>A still")[0]) < 500
 
 
 def test_without_anywidget_it_is_a_still():

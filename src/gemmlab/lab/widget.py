@@ -18,15 +18,18 @@ from gemmlab.record import GemmlabError, unknown_name
 #: sections of the page, in the order of its navigation
 SECTIONS = ("film", "bench", "schedules", "systolic", "precision", "chips")
 SCRIPT = STATIC / "gemmlab-widget.js"
+LOWEST = 120  #: pixels of a cell
 
 
 def lab(section: str = "film", *, height: int = 720, **state: object) -> Any:
     """The page at a section, `height` pixels tall, set to `state`: the parameters of its address (`m`, `chip`, `lang`).
 
     Without anywidget (extra `lab`) it is a still picture. A value that the section does not have is told on the page.
-    Raises GemmlabError for a section that does not exist, or where the page is not built.
+    Raises GemmlabError for a section that does not exist, a height of less than 120, or where the page is not built.
     """
     hash_ = address(section, **state)
+    if not isinstance(height, int) or height < LOWEST:
+        raise GemmlabError(f"height is {height!r:.40}", f"whole pixels, at least {LOWEST}")
     try:
         kind = widget_class()
     except ImportError:
@@ -35,10 +38,14 @@ def lab(section: str = "film", *, height: int = 720, **state: object) -> Any:
 
 
 def address(section: str, **state: object) -> str:
-    """The address within the page of a section that is set so; yes and no as True and False, lists as lists."""
+    """The address within the page of a section that is set so; yes and no as True and False, lists as lists.
+
+    None is what holds at first, and left out. Raises GemmlabError for a section that does not exist.
+    """
     if section not in SECTIONS:
-        raise unknown_name("section", section, SECTIONS)
-    query = urlencode({name: written(value) for name, value in state.items()})
+        raise unknown_name("section", str(section), SECTIONS)
+    given = {name: written(value) for name, value in state.items() if value is not None}
+    query = urlencode(given, errors="replace")
     return f"#/{section}?{query}" if query else f"#/{section}"
 
 
@@ -65,7 +72,7 @@ def widget_class() -> Any:
 
         _esm = SCRIPT.read_text(encoding="utf-8")
         hash = traitlets.Unicode("#/film").tag(sync=True)
-        height = traitlets.Int(720, min=120).tag(sync=True)
+        height = traitlets.Int(720, min=LOWEST).tag(sync=True)
 
         def _repr_mimebundle_(self, **given: Any) -> Any:
             found = super()._repr_mimebundle_(**given)
@@ -94,14 +101,18 @@ class Still:
 
     def picture(self) -> str:
         """The rooflines of the multiplication in the address; a sentence where it cannot be told."""
+        from gemmlab import chips
         from gemmlab.experiment import explain
         from gemmlab.problem import Gemm
+        from gemmlab.problem.columns import number
         from gemmlab.report import roofline_svg
 
         given = {name: values[-1] for name, values in parse_qs(self.hash.partition("?")[2]).items()}
         try:
-            m, n, k = (int(given.get(side, "1024")) for side in "mnk")
+            m, n, k = (number(given.get(side, "1024")[:40]) for side in "mnk")
             problem = Gemm(m, n, k, given.get("format", "float32"))
-            return roofline_svg(explain(problem, chip=given.get("chip", "h100-sxm"), kernel=given.get("kernel")))
-        except (GemmlabError, ValueError) as error:
+            # by name: an address comes from the page, and must not open files
+            chip = chips.get(given.get("chip", "h100-sxm"))
+            return roofline_svg(explain(problem, chip, given.get("kernel")))
+        except GemmlabError as error:
             return f"<p>{escape(str(error))}</p>"
