@@ -42,9 +42,9 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     a_sides: bool = False  #: A's rows in memory run along m
     b_sides: bool = False  #: B's run along n
     swapped: bool = False  #: computes D's transpose and writes D
-    threads_store: bool = False  #: D's rows are off the copy engine's road
+    rows_store: bool = False  #: D's rows are off the copy engine's road: each goes by itself
     parts: int = 1  #: programs of one cluster that share k
-    blocks: int = 1  #: of D that a warpgroup holds in shared memory on their way; all of a tile's where threads store
+    blocks: int = 1  #: of D that a warpgroup holds in shared memory on their way
     early: bool = False  #: starts before the kernel in front of it has ended
 
     def __post_init__(self) -> None:
@@ -76,8 +76,8 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def store(self) -> int:
-        """0: 16 bits by the copy engine; 1: 16 bits by threads; 2: float32 by threads."""
-        return 2 if self.d_format == "float32" else int(self.threads_store)
+        """0: 16 bits by the copy engine; 1: 16 bits row by row; 2: float32 by threads."""
+        return 2 if self.d_format == "float32" else int(self.rows_store)
 
     @property
     def store_n(self) -> int:
@@ -92,9 +92,12 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
         return ceil_div(self.block_n, self.store_n)
 
     @property
-    def held_blocks(self) -> int:
-        """Blocks of D that a warpgroup holds."""
-        return self.all_blocks if self.store == 1 else self.blocks
+    def d_bytes(self) -> int:
+        """Shared memory of a warpgroup's part of D on its way: blocks, or whole rows with room for their shift."""
+        if self.store == 1:
+            rows, columns = (self.block_n, WARPGROUP) if self.swapped else (WARPGROUP, self.block_n)
+            return round_up(rows * (2 * columns + 16), ROW_BYTES)
+        return 0 if self.store == 2 else self.blocks * WARPGROUP * self.store_n * 2
 
     @property
     def stage_bytes(self) -> int:
@@ -105,11 +108,10 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def shared_bytes(self) -> int:
         """Shared memory of a program: the ring, or the sums of a cluster in its place; blocks of D; barriers."""
-        blocks = 0 if self.store == 2 else self.consumers * self.held_blocks * WARPGROUP * self.store_n * 2
         ring = self.stages * self.stage_bytes
         if self.parts > 1:
             ring = max(ring, 4 * self.block_m * (self.block_n + 4))
-        return ring + blocks + 16 * (self.stages + self.consumers)
+        return ring + self.consumers * self.d_bytes + 16 * self.stages
 
     @property
     def threads(self) -> int:
@@ -142,7 +144,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
             "OUT": self.store,
             "OUT_PAIR": f'"{OUTPUTS[self.d_format] if self.store != 2 else "bf16"}x2"',
             "STORE_N": self.store_n,
-            "BLOCKS": self.held_blocks,
+            "BLOCKS": self.blocks,
             "PARTS": self.parts,
             "EARLY": int(self.early),
         }

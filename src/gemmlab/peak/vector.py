@@ -22,9 +22,9 @@ class Vector(msgspec.Struct, frozen=True, kw_only=True):
 
     format: str  #: of both operands
     d_format: str
-    rows: int = 2  #: of the matrix that a warp takes
-    warps: int = 4  #: of a block
-    deep: int = 2  #: chunks of 512 bytes of each row in flight
+    rows: int = 1  #: of the matrix that a block takes
+    warps: int = 4  #: of a block: each takes a share of k
+    deep: int = 2  #: loads of each row that a lane has in flight
     early: bool = False
 
     def text(self) -> str:
@@ -61,5 +61,5 @@ def vector_launch(form: Vector, x: Stored, w: Stored, y: int, device: int, scale
         ctypes.c_longlong(w.ld * w.element_bytes),
         ctypes.c_float(scale),
     )
-    blocks = ceil_div(w.rows, form.rows * form.warps)
+    blocks = ceil_div(w.rows, form.rows)
     return vector_kernel(form, device).prepare((blocks,), 32 * form.warps, arguments, early=form.early)

@@ -1,11 +1,12 @@
 // D = A B on Hopper's wgmma: as many programs as the chip has SMs walk over tiles of D and parts of k. A warpgroup of
 // one thread fetches tiles of A and B into a ring of stages by the copy engine; one or two others multiply, 64 rows each.
 //
-// What Python sets: BLOCK_N, CONSUMERS, STAGES, TILE_K (elements in 128 bytes), PIECES (1; 2: high and low parts of float32
-// beside one another along k), PROMOTE (tiles of k after which sums go to registers outside; 0 never), A_SIDES, B_SIDES
-// (operands whose rows run along m, n), SWAPPED (D is written transposed), OUT (0: 16 bits by the copy engine, 1: 16 bits
-// by threads, 2: float32 by threads), OUT_PAIR, STORE_N (columns of a block of D), BLOCKS (a warpgroup's blocks in shared memory), PARTS (programs of one
-// cluster that share k; a cluster then has one tile), EARLY (programmatic dependent launch), WGMMA_TEXT.
+// What Python sets: BLOCK_N, CONSUMERS, STAGES; TILE_K (elements in 128 bytes); PIECES (1; 2: high and low parts of float32
+// beside one another along k); PROMOTE (tiles of k after which sums go to registers outside; 0 never); A_SIDES, B_SIDES
+// (operands whose rows run along m, n); SWAPPED (sums are D's transpose's, D is written as it is); OUT (0: 16 bits by the
+// copy engine, 1: 16 bits row by row, 2: float32 by threads), OUT_PAIR; STORE_N (columns of a block of D), BLOCKS (of a
+// warpgroup in shared memory); PARTS (programs of one cluster that share k; a cluster then has one tile); EARLY
+// (programmatic dependent launch); WGMMA_TEXT.
 #include "order.cuh"
 #include "store.cuh"
 
@@ -14,6 +15,7 @@ constexpr int A_BYTES = BLOCK_M * 128;
 constexpr int B_BYTES = (B_SIDES ? (BLOCK_N + 63) / 64 * 64 : BLOCK_N) * 128;
 constexpr int STAGE_BYTES = PIECES * (A_BYTES + B_BYTES);
 constexpr int SIDES_BOX = 64 * 128;  // a box of 64 k by 64 elements along m or n
+constexpr int D_BYTES = OUT == 0 ? BLOCKS * BLOCK_BYTES : OUT == 1 ? (LOOSE_BYTES + 127) / 128 * 128 : 0;
 constexpr int THREADS = 128 * (CONSUMERS + 1);
 
 struct Problem {
@@ -68,17 +70,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
              const __grid_constant__ TensorMap d_map, const __grid_constant__ Problem p) {
   extern __shared__ __align__(1024) unsigned char shared[];
   const u32 ring = shared_address(shared), blocks = ring + STAGES * STAGE_BYTES;
-  const u32 full = blocks + (OUT == 2 ? 0 : CONSUMERS * BLOCKS * BLOCK_BYTES), empty = full + 8 * STAGES;
-  const u32 rounded = empty + 8 * STAGES, stored = rounded + 8 * CONSUMERS;  // of the blocks that threads store
+  const u32 full = blocks + CONSUMERS * D_BYTES, empty = full + 8 * STAGES;
   const int thread = threadIdx.x, group = thread / 128, warp = thread % 128 / 32, lane = thread % 32;
   if (thread == 0) {
     for (int stage = 0; stage < STAGES; stage++) {
       barrier_init(full + 8 * stage, 1);
       barrier_init(empty + 8 * stage, 4 * CONSUMERS);
-    }
-    for (int consumer = 0; consumer < CONSUMERS; consumer++) {
-      barrier_init(rounded + 8 * consumer, 4);
-      barrier_init(stored + 8 * consumer, STORERS);
     }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
@@ -96,7 +93,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   u32 parity = 0;
 
   if (group == 0) {
-    if (CONSUMERS == 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(OUT == 1 ? 56 : 40));
+    if (CONSUMERS == 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
     if (thread == 0) {
       for (int tile = blockIdx.x / PARTS; tile < count; tile += gridDim.x / PARTS) {
         int row, column;
@@ -132,37 +129,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         }
       }
     }
-#if OUT == 1 && PARTS == 1
-    if (warp > 0) {  // what the fetching warp leaves idle brings the last tile's blocks to D while the next is multiplied
-      for (int tile = blockIdx.x; tile < count; tile += gridDim.x, parity ^= 1) {
-        int row, column;
-        tiles.at(tile, row, column);
-        for (int consumer = 0; consumer < CONSUMERS; consumer++) {
-          barrier_wait(rounded + 8 * consumer, parity);
-          for (int at = 0; at < BLOCKS; at++) {
-            const int side = row * BLOCK_M + 64 * consumer, along = column * BLOCK_N + 64 * at;
-            const int d_row = SWAPPED ? along : side, d_column = SWAPPED ? side : along;
-            const int rows = min(p.m - d_row, SWAPPED ? BLOCK_N - 64 * at : 64);
-            const int columns = min(p.n - d_column, SWAPPED ? 64 : BLOCK_N - 64 * at);
-            rows_by_threads(blocks + (consumer * BLOCKS + at) * BLOCK_BYTES, (u16*)p.d + d_row * p.ldd + d_column, p.ldd,
-                            min(rows, 64), min(columns, 64), warp - 1, lane);
-          }
-          __syncwarp();
-          if (lane == 0) barrier_arrive(stored + 8 * consumer);
-        }
-      }
-    }
-#endif
 #if PARTS > 1
     __syncwarp();
     cluster_barrier();  // they are all threads': two, as below
     cluster_barrier();
 #endif
   } else {
-    if (CONSUMERS == 2) asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(OUT == 1 ? 224 : 232));
+    if (CONSUMERS == 2) asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
     const int consumer = group - 1, local = thread % 128;
-    const u32 block = blocks + consumer * BLOCKS * BLOCK_BYTES;
-    u32 round = 1;  // parity of the blocks' barrier: the first tile finds them free
+    const u32 block = blocks + consumer * D_BYTES;
     float sums[SUMS];
 #if PROMOTE
     float outside[SUMS];
@@ -260,12 +235,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
           total[at] *= (at / 2 % 2 ? lower : upper) * scale_of(along, column + left + 8 * (at / 4) + at % 2, sum_columns);
       }
 #if OUT == 1
-      barrier_wait(stored + 8 * consumer, round);
-      round ^= 1;
-#pragma unroll
-      for (int at = 0; at < BLOCKS; at++) block_of(total, STORE_N * at, block + at * BLOCK_BYTES, warp, lane);
-      __syncwarp();
-      if (lane == 0) barrier_arrive(rounded + 8 * consumer);
+      const int d_row = SWAPPED ? column : row, d_column = SWAPPED ? row : column;
+      u16* to = (u16*)p.d + d_row * p.ldd + d_column;
+      put_read();  // rows of the last tile may still be on their way
+      warpgroup_barrier(group);
+      rows_of(total, block, to, p.ldd, warp, lane);
+      fence_for_engines();
+      warpgroup_barrier(group);
+      const int columns = min(p.n - d_column, ROW_ELEMENTS);
+      if (columns > 0)
+        for (int at = local; at < min(p.m - d_row, ROWS); at += 128) row_out(block, at, to + at * p.ldd, columns);
+      asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 #else
 #pragma unroll
       for (int first = 0; first < BLOCK_N / STORE_N || first == 0; first += BLOCKS) {
@@ -286,6 +266,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 #endif
 #endif
     }
-    if (OUT == 0 && local == 0) put_done();
+    if (OUT != 2) put_done();
   }
 }

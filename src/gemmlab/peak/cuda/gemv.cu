@@ -1,8 +1,8 @@
-// One row times a matrix of rows along k: y[n] = sum_k x[k] w[n, k] in float32, by threads' multiply-adds. A warp takes ROWS
-// rows at a time, each lane 16 bytes of each; sums meet in the warp, in a fixed order.
+// One row times a matrix of rows along k: y[n] = sum_k x[k] w[n, k] in float32, by threads' multiply-adds. A block takes ROWS
+// rows, its warps shares of k, each lane 16 bytes at a time. Sums meet in the warp and then in the block, in a fixed order.
 //
-// What Python sets: ELEMENT (2 or 1 bytes), KIND (0 bfloat16, 1 float16, 2 float8_e4m3fn, 3 float8_e5m2), ROWS, WARPS, DEEP (chunks
-// of 512 bytes in flight), EARLY.
+// What Python sets: ELEMENT (2 or 1 bytes), KIND (0 bfloat16, 1 float16, 2 float8_e4m3fn, 3 float8_e5m2), ROWS, WARPS, DEEP (loads
+// of each row that a lane has in flight), OUT_BYTES and OUT_KIND, EARLY.
 typedef unsigned int u32;
 typedef unsigned short u16;
 
@@ -66,44 +66,46 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS)
   asm volatile("griddepcontrol.launch_dependents;");
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const long long first = ((long long)blockIdx.x * WARPS + warp) * ROWS;
-  if (first >= n) return;
+  __shared__ float shares[WARPS][ROWS];
+  const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
+  const long long first = (long long)blockIdx.x * ROWS;
   const uint4* row[ROWS];
 #pragma unroll
   for (int r = 0; r < ROWS; r++) row[r] = (const uint4*)(w + min(first + r, n - 1) * row_step);
   float sum[ROWS] = {};
-  int chunk = lane;
-  for (; chunk + 32 * (DEEP - 1) < chunks; chunk += 32 * DEEP) {
+  constexpr int STRIDE = 32 * WARPS;
+  for (int chunk = thread; chunk < chunks; chunk += STRIDE * DEEP) {
     uint4 left[DEEP][ROWS], right[DEEP];
 #pragma unroll
     for (int deep = 0; deep < DEEP; deep++) {
+      const bool there = chunk + STRIDE * deep < chunks;
 #pragma unroll
-      for (int r = 0; r < ROWS; r++) left[deep][r] = streamed(row[r] + chunk + 32 * deep);
-      right[deep] = __ldg(x + chunk + 32 * deep);
+      for (int r = 0; r < ROWS; r++)
+        left[deep][r] = there ? streamed(row[r] + chunk + STRIDE * deep) : make_uint4(0, 0, 0, 0);
+      right[deep] = there ? __ldg(x + chunk + STRIDE * deep) : make_uint4(0, 0, 0, 0);
     }
 #pragma unroll
     for (int deep = 0; deep < DEEP; deep++)
 #pragma unroll
       for (int r = 0; r < ROWS; r++) add(sum[r], left[deep][r], right[deep]);
   }
-  for (; chunk < chunks; chunk += 32) {
-    const uint4 right = __ldg(x + chunk);
-#pragma unroll
-    for (int r = 0; r < ROWS; r++) add(sum[r], streamed(row[r] + chunk), right);
-  }
 #pragma unroll
   for (int r = 0; r < ROWS; r++) {
 #pragma unroll
     for (int away = 16; away; away /= 2) sum[r] += __shfl_xor_sync(~0u, sum[r], away);
-    if (lane == 0 && first + r < n) {
+    if (lane == 0) shares[warp][r] = sum[r];
+  }
+  __syncthreads();
+  if (thread < ROWS && first + thread < n) {
+    float total = 0.0f;
+#pragma unroll
+    for (int share = 0; share < WARPS; share++) total += shares[share][thread];
 #if OUT_BYTES == 4
-      ((float*)y)[first + r] = sum[r] * scale;
+    ((float*)y)[first + thread] = total * scale;
 #else
-      u16 out;
-      asm("cvt.rn." OUT_KIND ".f32 %0, %1;" : "=h"(out) : "f"(sum[r] * scale));
-      ((u16*)y)[first + r] = out;
+    u16 out;
+    asm("cvt.rn." OUT_KIND ".f32 %0, %1;" : "=h"(out) : "f"(total * scale));
+    ((u16*)y)[first + thread] = out;
 #endif
-    }
   }
 }

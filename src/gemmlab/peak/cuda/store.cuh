@@ -49,40 +49,54 @@ DEVICE void block_of(const float (&sums)[SUMS], int first, u32 block, int warp, 
 #endif
 }
 
-DEVICE u32 word_at(u32 block, int row, int column) {
-  u32 found = 0;
-  if (column >= 0 && column < 64)
-    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(found) : "r"(chunk_address(block, row, column / 8) + 2 * (column % 8)));
-  return found;
+// D's rows off the copy engine's road: each row of a warpgroup's sums lies in shared memory as far past an aligned address
+// as its target does, so that all but its ends can be copied 16 bytes at a time by the engine of plain bulk copies.
+constexpr int ROW_ELEMENTS = SWAPPED ? 64 : BLOCK_N;             // of a row of D in a warpgroup's sums
+constexpr int ROWS = SWAPPED ? BLOCK_N : 64;
+constexpr int ROW_STEP = 2 * ROW_ELEMENTS + 16;                   // room for the shift; rows fall into other banks
+constexpr int LOOSE_BYTES = ROWS * ROW_STEP;
+
+DEVICE int past_aligned(const u16* to) { return (int)((u64)to & 15) / 2; }
+
+DEVICE void put_element(u32 rows, int row, int column, int past, u16 value) {
+  asm volatile("st.shared.b16 [%0], %1;" ::"r"(rows + row * ROW_STEP + 2 * (past + column)), "h"(value) : "memory");
 }
 
-DEVICE u16 element_at(u32 block, int row, int column) {
-  u16 found;
-  asm volatile("ld.shared.b16 %0, [%1];" : "=h"(found) : "r"(chunk_address(block, row, column / 8) + 2 * (column % 8)));
-  return found;
+// A warpgroup's sums, rounded, to their shifted places; `d` is where its first row and column go.
+DEVICE void rows_of(const float (&sums)[SUMS], u32 rows, const u16* d, long long ldd, int warp, int lane) {
+  const int top = 16 * warp + lane / 4, left = 2 * (lane % 4);
+#if SWAPPED
+#pragma unroll
+  for (int at = 0; at < SUMS; at += 2) {  // a pair is two rows of D
+    const int row = left + 8 * (at / 4), column = top + 8 * (at / 2 % 2);
+    const u32 both = pair(sums[at], sums[at + 1]);
+    put_element(rows, row, column, past_aligned(d + row * ldd), (u16)both);
+    put_element(rows, row + 1, column, past_aligned(d + (row + 1) * ldd), (u16)(both >> 16));
+  }
+#else
+  const int upper = past_aligned(d + top * ldd), lower = past_aligned(d + (top + 8) * ldd);
+#pragma unroll
+  for (int at = 0; at < SUMS; at += 2) {
+    const int row = top + 8 * (at / 2 % 2), column = left + 8 * (at / 4), past = at / 2 % 2 ? lower : upper;
+    const u32 both = pair(sums[at], sums[at + 1]);
+    put_element(rows, row, column, past, (u16)both);
+    put_element(rows, row, column + 1, past, (u16)(both >> 16));
+  }
+#endif
 }
 
-// Rows of the block to D, whose rows may begin at any element: 8 lanes a row, each writes 16 aligned bytes, shifted out
-// of five words of the block. The first lane writes what is left at both ends, 8 elements in all. A warp takes 4 rows,
-// then those of the next of `STORERS` warps are others'.
-constexpr int STORERS = 3;
-DEVICE void rows_by_threads(u32 block, u16* d, long long ldd, int rows, int columns, int warp, int lane) {
-  for (int row = 4 * warp + lane / 8; row < rows; row += 4 * STORERS) {
-    u16* to = d + row * ldd;
-    const int ahead = (int)(((u64)to & 15) / 2), part = lane % 8, first = 8 * part - ahead, odd = ahead & 1;
-    if (first >= 0 && first + 8 <= columns) {
-      u32 words[5];
-#pragma unroll
-      for (int at = 0; at < 5; at++) words[at] = word_at(block, row, first - odd + 2 * at);
-      *(uint4*)(to + first) =
-          make_uint4(__funnelshift_r(words[0], words[1], 16 * odd), __funnelshift_r(words[1], words[2], 16 * odd),
-                     __funnelshift_r(words[2], words[3], 16 * odd), __funnelshift_r(words[3], words[4], 16 * odd));
-    } else {
-#pragma unroll
-      for (int at = 0; at < 8; at++) {
-        const int column = part == 0 ? (at < 8 - ahead ? at : 56 + at) : first + at;
-        if (column < columns) to[column] = element_at(block, row, column);
-      }
-    }
+// One row of `columns` elements to D: its ends by elements, what lies between by the bulk engine.
+DEVICE void row_out(u32 rows, int row, u16* to, int columns) {
+  const int past = past_aligned(to), head = min(columns, past ? 8 - past : 0), body = (columns - head) / 8 * 8;
+  const u32 from = rows + row * ROW_STEP + 2 * past;
+  if (body)
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to + head), "r"(from + 2 * head),
+                 "r"(2 * body)
+                 : "memory");
+  for (int at = 0; at < columns - body; at++) {
+    const int column = at < head ? at : at + body;
+    u16 value;
+    asm volatile("ld.shared.b16 %0, [%1];" : "=h"(value) : "r"(from + 2 * column));
+    to[column] = value;
   }
 }
