@@ -4,6 +4,8 @@ import csv
 import io
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -135,6 +137,123 @@ def test_is_refused(explain, words, named, hinted):
     assert named in error
     assert "Traceback" not in result.err
     assert not hinted or (hint.startswith("hint: ") and hinted in hint)
+
+
+TRACE = Path(__file__).parents[1] / "workload/data/h200_decoder.json.gz"
+
+
+def test_a_trace_is_told_in_measured_times_and_predicted_for_its_own_chip(explain):
+    result = explain(TRACE)
+    assert result.status == 0, result.err
+    said = " ".join(result.out.split())
+    assert "measured on NVIDIA H200 predicted for h200-sxm" in said
+    assert "no kernel runs" in said
+    one, all_steps = explain(TRACE, "--json", "--step", "2"), explain(TRACE, "--json")
+    assert sum(r.call.count for r in one.records) * 2 == sum(r.call.count for r in all_steps.records)
+    assert {r.call.known for r in all_steps.records} == {"measured"}
+    assert explain(TRACE, "--step", "99").status == 2
+
+
+def test_what_a_trace_does_not_say_is_named_where_lines_are_for_programs(explain):
+    trace = TRACE.with_name("h200_products.json.gz")
+    text, lines = explain(trace), explain(trace, "--json")
+    assert lines.status == 0, lines.err
+    assert ("could not be read" in text.out) == ("not read: " in lines.err)
+
+
+def loaded_by(*words):
+    script = f"import json, sys\nfrom gemmlab.cli import main\nassert main({list(map(str, words))!r}) == 0\n"
+    script += "print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+def test_one_multiplication_loads_nothing_of_networks():
+    loaded = loaded_by("explain", 512, 384, 256)
+    networks = ("gemmlab.workload", "gemmlab.experiment.workload", "gemmlab.report.workload", "gemmlab.cli.workload")
+    assert not [name for name in loaded if name.startswith(networks)]
+
+
+def test_traces_and_topologies_need_no_torch(explain):
+    for source in (TRACE, Path("alexnet.csv").resolve()):
+        assert not loaded_by("explain", source) & {"torch", "numba", "matplotlib", "transformers"}
+
+
+MODEL = """
+from torch import nn
+
+inputs = "8x16"
+
+class Odd(nn.Module):
+    def __init__(self, outputs: int = 1001):
+        super().__init__()
+        self.up, self.head = nn.Linear(16, 64), nn.Linear(64, outputs)
+
+    def forward(self, x):
+        return self.head(self.up(x).relu())
+
+class Fails(Odd):
+    def forward(self, x):
+        return x + self.nope
+
+class Pictures(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.Conv2d(8, 8, 3))
+
+    def forward(self, x):
+        return self.layers(x)
+"""
+
+
+@pytest.fixture
+def of_model(explain):
+    pytest.importorskip("torch", reason="needs `pip install torch`")
+    Path("odd.py").write_text(MODEL)
+    return explain
+
+
+def sides_of(result):
+    assert result.status == 0, result.err
+    return sorted({(r.problem.m, r.problem.n, r.problem.k, r.call.phase) for r in result.records})
+
+
+def test_a_model_is_traced_with_its_settings(of_model):
+    step = of_model("odd.py:Odd", "--inputs", "8x16", "--json")
+    assert {phase for *_, phase in sides_of(step)} == {"forward", "backward"}
+    forward = of_model("odd.py:Odd", "--inputs", "8x16", "--inference", "--json")
+    assert sides_of(forward) == [(8, 64, 16, "forward"), (8, 1001, 64, "forward")]
+    other = of_model("odd.py:Odd", "--inputs", "8x16", "--inference", "--json", "--arguments", "outputs=24")
+    assert (8, 24, 64, "forward") in sides_of(other)
+    half = of_model("odd.py:Odd", "--inputs", "8x16", "--inference", "--json", "--autocast", "bfloat16")
+    assert {r.problem.a_format for r in half.records} == {"bfloat16"}
+    high = of_model("odd.py:Odd", "--inputs", "8x16", "--inference", "--json", "--matmul-precision", "high")
+    assert {r.problem.a_format for r in high.records} == {"tfloat32"}
+    assert "head" in of_model("odd.py:Odd", "--inputs", "8x16").out
+
+
+def test_channels_last_and_compile_are_respected(of_model):
+    words = ("odd.py:Pictures", "--inputs", "2x3x16x16", "--inference")
+    first, last = (of_model(*words, *more, "--json").records for more in ((), ("--channels-last",)))
+    assert [r.problem.layout for r in first] != [r.problem.layout for r in last]
+    assert "compiled" in of_model(*words, "--compile").out
+
+
+def test_a_model_that_cannot_be_traced_is_told_and_nothing_printed(of_model):
+    for words, named, hinted in [
+        ("odd.py:Fails --inputs 8x16", "nope", "PyTorch"),
+        ("odd.py:Absent --inputs 8x16", "`Absent`", "Odd"),
+        ("odd.py:Odd --inputs 8y16", "`8y16`", "8x512:int64"),
+        ("odd.py:Odd --inputs 8x16 --matmul-precision hihg", "`hihg`", "high"),
+        ("odd.py:Odd --inputs 8x16 --arguments outputs", "`outputs`", "NAME=VALUE"),
+        ("odd.py:Odd --inputs 8x16 --autocast int8", "int8", "bfloat16"),
+        ("gone.py:Odd --inputs 8x16", "`gone.py`", "FILE.py:NAME"),
+    ]:
+        result = of_model(*words.split())
+        assert (result.status, result.out) == (2, ""), words
+        assert named in result.err
+        assert hinted in result.err
+        assert "Traceback" not in result.err
 
 
 def test_two_networks_beside_each_other(explain):

@@ -23,7 +23,10 @@ def squeezed(text):
 
 def test_the_conclusion_is_said_first():
     text = squeezed(shown(gpt2()).partition("everything else")[0])
-    assert "If every multiplication were at its limit, a step is predicted to take 43.1% less time: 10.2 ms to 5.80 ms" in text
+    assert (
+        "If every multiplication were at its limit, a step is predicted to take 43.1% less time: 10.2 ms to 5.80 ms"
+        in text
+    )
     assert "The changes to them below are predicted to gain 19.8% together: 10.2 ms to 8.18 ms" in text
 
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from gemmlab.cli.main import one_line
 from gemmlab.cli.options import WORKLOAD
 from gemmlab.cli.output import STDOUT, emit
 from gemmlab.cli.workload_source import SOURCES, read_workload
@@ -25,6 +26,9 @@ def explain_workload(source: Sequence[str], given: dict[str, Any], output: dict[
     from gemmlab.experiment.workload import answer_of
 
     answers = [answer_of(work, chip) for work in works]
+    if "json" in output or output.get("csv") == STDOUT:
+        for answer in answers:
+            lost(answer)
     if "diff" in given:
         from gemmlab.experiment.workload import difference
 
@@ -88,6 +92,12 @@ def deliver_answer(answer: Answer, top: int | None, output: dict[str, Any]) -> N
         {output[name]: make() for name, make in written.items() if output.get(name, STDOUT) != STDOUT},
         output,
     )
+
+
+def lost(answer: Answer) -> None:
+    """Say on standard error what could not be read, where lines for programs do not."""
+    for each in answer.workload.unread:
+        print(f"not read: {one_line(each.operator)}, {each.count} times: {one_line(each.why)}", file=sys.stderr)
 
 
 def deliver_difference(found: Difference, top: int | None, output: dict[str, Any]) -> None:

@@ -38,7 +38,10 @@ def model_workload(word: str, given: dict[str, Any]) -> Workload:
         model = torch.compile(model)
     options = {name: given[name] for name in OPTIONS if name in given}
     with matmul_precision(precision if "matmul_precision" in given else ""):
-        return trace_model(model, inputs, keywords, training="inference" not in given, source=word, **options)
+        try:
+            return trace_model(model, inputs, keywords, training="inference" not in given, source=word, **options)
+        except GemmlabError as error:
+            raise GemmlabError(error.text, error.hint.replace("training=False", "--inference")) from error
 
 
 def channels_last(

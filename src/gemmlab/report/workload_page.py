@@ -10,7 +10,7 @@ from gemmlab.report.workload_pieces import VIEWS, looks_of
 from gemmlab.report.workload_story import Change, Story, Told, gain_text, rows_text
 
 TOLD = 100  #: multiplications in the table, and changes; all are in the embedded records
-MOST_RECORDS = 2000  #: embedded; each takes about 5 kB
+MOST_RECORDS = 500  #: embedded; each takes about 5 kB
 OTHERS = 40
 WORDS = {"time": "time", "work": "work (FLOP)", "gain": "time to gain"}
 HEADS = ("", "multiplication", "times", "FLOP", "of time", "time", "to gain", "bound", "cause")

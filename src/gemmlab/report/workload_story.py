@@ -280,8 +280,8 @@ def shown_format(placed: Placed) -> str:
     p = placed.row.record.problem
     if p is None:
         return ""
-    same = p.a_format == p.b_format == p.d_format
-    head = p.a_format if same else f"{p.a_format} x {p.b_format} -> {p.d_format}"
+    operands = p.a_format if p.a_format == p.b_format else f"{p.a_format} x {p.b_format}"
+    head = operands if p.d_format == operands else f"{operands} -> {p.d_format}"
     usual = p.accumulate in ("float32", "int32", p.a_format)
     return clean(head if usual else f"{head}, {p.accumulate} accumulator")
 
@@ -298,11 +298,11 @@ def shown_layout(placed: Placed) -> str:
     said += [f"{name} {offset} B past its line" for name, offset in offsets.items() if offset]
     said += [f"A {p.structure}"] if p.structure != "general" else []
     if layer := call.convolution:
-        (r, s), (p_step, q_step) = layer.kernel, layer.stride
-        form = f"{r}x{s} convolution of {layer.batch}x{layer.channels}x{layer.height}x{layer.width}"
-        stride = f" stride {p_step}x{q_step}" if (p_step, q_step) != (1, 1) else ""
+        kernel, stride, image = ("x".join(map(str, sides)) for sides in (layer.kernel, layer.stride, layer.size))
+        form = f"{kernel} convolution of {layer.batch}x{layer.channels}x{image}"
+        every = f" stride {stride}" if set(layer.stride) != {1} else ""
         parts = f" in {layer.groups} groups" if layer.groups > 1 else ""
-        said.append(f"{call.convolution_pass or 'forward'} of a {form}{stride}{parts}, {layer.order}")
+        said.append(f"{call.convolution_pass or 'forward'} of a {form}{every}{parts}, {layer.order}")
     said += [f"in {call.fused}"] if call.fused else []
     said += ["half masked"] if call.causal else []
     return clean(", ".join(said))
