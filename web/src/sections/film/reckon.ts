@@ -134,6 +134,6 @@ export function numberOf(text: string, language: 'en' | 'it'): number | null {
 
 /** Six decimals at most, and no further from zero than an address may say. */
 function within(text: string): number | null {
-  const value = Math.round(Number(text.replace(',', '.')) * 1e6) / 1e6;
+  const value = Number(Number(text.replace(',', '.')).toFixed(6));
   return Math.abs(value) <= LARGEST ? value + 0 : null;
 }
