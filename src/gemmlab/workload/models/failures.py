@@ -20,6 +20,7 @@ NO_ELEMENTS = (
     "with no data",
     "data-dependent",
     "meta device type tensor to numpy",
+    "unallocated storage",
 )
 NO_GPU = (
     "not compiled with CUDA",
@@ -27,6 +28,7 @@ NO_GPU = (
     "No CUDA GPUs",
     "not linked with support for cuda",
     "requires CUDA support",
+    "CUDA error",
 )
 LARGEST_TEXT = 400
 

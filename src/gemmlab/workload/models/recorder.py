@@ -130,8 +130,7 @@ class Recorder(TorchDispatchMode):
             for tensor in reading.flat(args[index]) if index < len(args) else ():
                 self.forget(tensor)
         leaves, form = tree_flatten((args, keywords))
-        lift = lambda leaf: isinstance(leaf, torch.Tensor) and leaf is not known
-        plain = [self.lifted(leaf) if lift(leaf) else leaf for leaf in leaves]
+        plain = [self.lifted(leaf) if isinstance(leaf, torch.Tensor) and leaf is not known else leaf for leaf in leaves]
         own = {id(new): old for new, old in zip(plain, leaves, strict=True) if new is not old}
         args, keywords = tree_unflatten(plain, form)
         result = shapes.result_of(func, args, keywords)

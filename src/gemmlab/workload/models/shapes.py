@@ -79,6 +79,11 @@ def efficient(query: Any, _key: Any, value: Any, _bias: Any, keeps: bool, *_rest
     return (outputs, sums if keeps else sums[:, :, :0], seed, seed)
 
 
+def normed_back(_gradient: Any, direction: Any, length: Any, *_rest: Any) -> Any:
+    """Gradients of a weight's direction and length."""
+    return direction.new_empty(direction.shape), length.new_empty(length.shape)
+
+
 def attended(query: Any, value: Any) -> tuple[Any, Any]:
     """What attention returns for queries of (batch, heads, length, size), and the logarithms of its sums."""
     import torch
@@ -97,8 +102,9 @@ OWN: dict[str, Callable[..., Any]] = {
     "aten::_pack_padded_sequence": recurrent.packed,
     "aten::_pack_padded_sequence_backward": recurrent.unpacked,
 }
-#: what PyTorch 2.4 to 2.8 have no rule for
+#: what older versions, 2.4 among them, have no rule for
 OLDER: dict[str, Callable[..., Any]] = {
     "aten::_scaled_dot_product_flash_attention": flash,
     "aten::_scaled_dot_product_efficient_attention": efficient,
+    "aten::_weight_norm_interface_backward": normed_back,
 }

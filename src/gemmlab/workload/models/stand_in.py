@@ -101,7 +101,7 @@ def stand_in(tensor: Any, name: str) -> Any:
         return tensor.detach().cpu().clone()
     empty = torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device="meta")
     if not isinstance(tensor, torch.nn.Parameter):
-        return empty.requires_grad_(tensor.requires_grad)
+        return empty.requires_grad_(tensor.requires_grad and tensor.is_leaf)
     parameter = torch.nn.Parameter(empty, requires_grad=tensor.requires_grad)
     parameter.__dict__.update(tensor.__dict__)
     return parameter
