@@ -54,14 +54,19 @@ def made(nvrtc: Any, text: str, headers: Mapping[str, str], arch: str) -> bytes:
     program = checked(nvrtc.nvrtcCreateProgram(text.encode(), b"gemmlab.cu", len(names), contents, names))
     options = [option.encode() for option in (*OPTIONS, f"--gpu-architecture={arch}")]
     status = nvrtc.nvrtcCompileProgram(program, len(options), options)[0]
-    log = b" " * checked(nvrtc.nvrtcGetProgramLogSize(program))
+    log = room(checked(nvrtc.nvrtcGetProgramLogSize(program)))
     checked(nvrtc.nvrtcGetProgramLog(program, log))
     if int(status):
         raise GemmlabError(f"NVRTC refuses the text: {log.decode(errors='replace').strip(chr(0)).strip()[:2000]}")
-    code: bytes = b" " * checked(nvrtc.nvrtcGetCUBINSize(program))
+    code = room(checked(nvrtc.nvrtcGetCUBINSize(program)))
     checked(nvrtc.nvrtcGetCUBIN(program, code))
     checked(nvrtc.nvrtcDestroyProgram(program))
     return code
+
+
+def room(size: int) -> bytes:
+    """Bytes for the compiler to write to. Python keeps one object for all single bytes: it must not be that one."""
+    return bytes(max(2, size))
 
 
 def checked(answer: Any) -> Any:

@@ -1,0 +1,41 @@
+"""What the compiler is given and gives back."""
+
+import pytest
+from tests.kernels import machine_code
+
+from gemmlab.peak import nvrtc
+from gemmlab.record import GemmlabError
+
+TEXT = 'extern "C" __global__ void nothing() {}\n'
+
+
+@pytest.fixture(autouse=True)
+def compiler():
+    machine_code.need("cuda.bindings")
+
+
+def test_an_empty_log_leaves_python_alone():
+    """A log of one byte was once written into the one object that Python keeps for a space."""
+    nvrtc.compiled(TEXT, keep=False)
+    assert b" "[0] == 32
+    assert bytes(1) == b"\0"
+    assert "a b".encode().split(bytes([32])) == [b"a", b"b"]
+
+
+def test_kept_code_is_the_same(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    first = nvrtc.compiled(TEXT)
+    assert [path.suffix for path in (tmp_path / "gemmlab" / "peak").iterdir()] == [".cubin"]
+    monkeypatch.setattr(nvrtc, "made", lambda *_: pytest.fail("compiled twice"))
+    assert nvrtc.compiled(TEXT) == first
+
+
+def test_what_it_refuses_is_told_in_its_words():
+    with pytest.raises(GemmlabError, match=r"identifier .there. is undefined"):
+        nvrtc.compiled(TEXT.replace("{}", "{ there = 1; }"), keep=False)
+
+
+def test_a_folder_that_cannot_be_written_costs_nothing(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert nvrtc.compiled(TEXT)[:4] == b"\x7fELF"
