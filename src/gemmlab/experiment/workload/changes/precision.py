@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 import msgspec
 
@@ -61,11 +62,17 @@ def autocast_changes(look: Look) -> Iterator[Candidate]:
 
 
 def casting_s(look: Look, name: str) -> float:
-    """Casts of A and B before one forward product; backward finds them cast."""
+    """Casts of A and B before one forward product; backward finds them cast.
+
+    Of a convolution the filters alone: between convolutions stand what computes in the format of its images.
+    """
     if look.call.phase == "backward":
         return 0.0
-    problem = look.call.problem
+    problem, conv = look.call.problem, look.call.convolution
     wide = problem.a_bytes + problem.b_bytes
+    if conv is not None:
+        filters = conv.filters * conv.channels // conv.groups * prod(conv.kernel)
+        wide = storage_bytes(problem.a_format, filters)
     return look.forecaster.streaming_s(wide + wide * bits_of(name) / bits_of(problem.a_format))
 
 
