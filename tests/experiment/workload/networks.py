@@ -1,7 +1,8 @@
 """Workloads made by hand for tests: GPT-2 small's training step, as PyTorch multiplies it under autocast."""
 
 from gemmlab import Gemm
-from gemmlab.workload import Call, Other, Tensor, Workload
+from gemmlab.workload import Call, Operation, Other, Tensor, Workload
+from gemmlab.workload.elementwise import flop_of
 
 LAYERS, WIDTH, HEADS = 12, 768, 12
 
@@ -72,3 +73,41 @@ def gpt2(words=50257, batch=8, length=1024, *, format="bfloat16", fused="flash a
         Other("aten::_softmax", 12, "forward", bytes=0 if fused else 12 * batch * HEADS * length**2 * 4),
     )
     return Workload("gpt2", "model", tuple(calls), others)
+
+
+def bert_layer(batch=8, length=512, *, width=1024, heads=16):
+    """One layer of BERT-large as Ivanov et al. count it, forward and backward, attention unfused."""
+    tokens, entries, head = batch * length, batch * heads, width // heads
+    calls = []
+    for name, ins, outs in (("q", width, width), ("k", width, width), ("v", width, width), ("o", width, width)):
+        calls += linear(name, tokens, ins, outs, format="float16")
+    calls += linear("up", tokens, width, 4 * width, format="float16")
+    calls += linear("down", tokens, 4 * width, width, format="float16")
+    scores, values = (length, length, head), (length, head, length)
+    steps = (("forward", scores), ("forward", values), *(("backward", each) for each in (scores, *[values] * 3)))
+    for phase, sides in steps:
+        calls.append(Call(Gemm(*sides, "float16", batch=entries), "aten::bmm", 1, ("attention",), phase))
+    small, large, square = tokens * width, 4 * tokens * width, entries * length * length
+    others = [
+        counted("aten::_softmax", 1, square),
+        counted("aten::_softmax_backward_data", 1, square),
+        counted("aten::native_dropout", 2, small),
+        counted("aten::native_dropout_backward", 2, small),
+        counted("aten::native_dropout", 1, square),
+        counted("aten::native_dropout_backward", 1, square),
+        counted("aten::mul", 2, square),
+        counted("aten::native_layer_norm", 2, small),
+        counted("aten::native_layer_norm_backward", 2, small),
+        counted("aten::add", 6, small),
+        counted("aten::add", 1, large),
+        counted("aten::sum", 6, small),
+        counted("aten::sum", 1, large),
+        counted("aten::native_dropout", 1, large),
+    ]
+    return Workload("a layer of BERT-large", "model", tuple(calls), tuple(others))
+
+
+def counted(name, times, elements):
+    """An operator over so many elements, each read and written once in 16 bits."""
+    each = Tensor((elements,), "float16")
+    return Other(name, times, bytes=times * elements * 4, flop=times * flop_of(Operation(name, (each,), (each,))))
