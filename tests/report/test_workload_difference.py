@@ -30,7 +30,7 @@ def test_the_verdict_and_what_changed():
     assert "8192 x 50257 x 768 -> 8192 x 50304 x 768 4.20 ms 2.20 ms -2.00 ms" in text
     assert "shape, time; alignment -> none; forward of lm_head" in text
     assert "4 multiplications of both without a difference" in text
-    assert "their work 2.02 TFLOP 2.02 TFLOP +0.03%" in text
+    assert "multiplications' work 2.02 TFLOP 2.02 TFLOP +0.03%" in text
     back = shown(gpt2(50304), gpt2())
     assert "B takes 24.4% more time than A: 8.20 ms to 10.2 ms" in back
     assert "+2.00 ms" in back

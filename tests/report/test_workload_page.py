@@ -37,7 +37,7 @@ def test_areas_are_chosen_by_radio_buttons_and_all_are_printed():
     for name in ("time", "work", "gain"):
         assert f'<label for="view-{name}">' in text
         assert f"#view-{name}:checked~.view.{name}" in text
-    assert "@media print{.map input,.map label{display:none}.map .view{display:block" in text
+    assert "@media print{.map,.map .view,.map .wide{display:block}.map input,.map label" in text
 
 
 def test_records_are_embedded():

@@ -79,7 +79,7 @@ class Sides(NamedTuple):
         ]
         flop = (a.workload.flop / self.a.steps, b.workload.flop / self.b.steps)
         more = f"{100 * (flop[1] / flop[0] - 1):+.2f}%" if flop[0] and flop[0] != flop[1] else "-"
-        return [*told, Line("their work", amount(flop[0], "FLOP"), amount(flop[1], "FLOP"), more, "counted")]
+        return [*told, Line("multiplications' work", amount(flop[0], "FLOP"), amount(flop[1], "FLOP"), more, "counted")]
 
     def change(self, a_s: float, b_s: float) -> str:
         """The difference of two times of all steps, of one step."""

@@ -150,7 +150,7 @@ class Story(NamedTuple):
         flop = answer.workload.flop / self.steps
         if flop:
             share = f", {exact(answer.flop_share)} of all" if answer.workload.others else ""
-            found.append(story.Fact("their work", amount(flop, "FLOP") + share, "counted"))
+            found.append(story.Fact("multiplications' work", amount(flop, "FLOP") + share, "counted"))
         return found
 
     def known(self) -> list[Placed]:
