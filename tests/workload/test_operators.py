@@ -191,6 +191,13 @@ def test_block_scales(scale_a, scale_b, expected):
     assert one("aten::_scaled_mm", *narrow, scale_a, scale_b).scale == expected
 
 
+def test_scaled_products_of_torch_2_4_have_their_own_order():
+    narrow = tensor(256, 384, format="float8_e4m3fn"), tensor(384, 512, strides=(1, 384), format="float8_e4m3fn")
+    scales = tensor(256, 1, format="float32"), tensor(1, 512, format="float32")
+    older = one("aten::_scaled_mm", *narrow, None, "bfloat16", *scales, None, True)
+    assert older == one("aten::_scaled_mm", *narrow, *scales, None, None, "bfloat16", True)
+
+
 def test_recipes_say_the_block_scales_of_the_second_version():
     narrow = tensor(256, 384, format="float8_e4m3fn"), tensor(384, 512, strides=(1, 384), format="float8_e4m3fn")
     scales = [tensor(1, format="float32")]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from gemmlab.workload.operation import Operation
+from gemmlab.workload.operation import Operation, Tensor
 from gemmlab.workload.operators import attention as heads
 from gemmlab.workload.operators import contraction, dense, recurrent, scaled
 from gemmlab.workload.operators import convolution as windows
@@ -335,6 +335,10 @@ PACKED_RNN = "data batch_sizes hx params has_biases num_layers dropout train bid
 VARIANTS: dict[str, tuple[Callable[[tuple[Any, ...]], bool], str]] = {
     "aten::addmm": (typed, "self mat1 mat2 out_dtype beta alpha"),
     "aten::baddbmm": (typed, "self batch1 batch2 out_dtype beta alpha"),
+    "aten::_scaled_mm": (  # 2.4: the second scale stands where the result's format stood
+        at(3, lambda value: not isinstance(value, Tensor)),
+        "self mat2 bias out_dtype scale_a scale_b scale_result use_fast_accum",
+    ),
     **dict.fromkeys(("aten::lstm", "aten::gru", "aten::rnn_tanh", "aten::rnn_relu"), (a_list, PACKED_RNN)),
     "aten::_scaled_dot_product_cudnn_attention": (at(3, a_number), f"{QKV} dropout_p is_causal"),  # 2.4
     "aten::_scaled_dot_product_cudnn_attention_backward": (
