@@ -173,7 +173,7 @@ def made(place: str, found: Any, arguments: dict[str, Any], config: str) -> Any:
 
     settings = getattr(found, "config_class", None)
     if settings is not None and callable(found) and not isinstance(found, torch.nn.Module):
-        return found(configured(place, settings, arguments, config))
+        return found(configured(place, found, arguments, config))
     if config:
         raise GemmlabError(f"`{place}` takes no configuration", "--config is for models of transformers")
     if isinstance(found, torch.nn.Module) or not callable(found):
@@ -195,20 +195,30 @@ def signature_of(found: Any) -> str:
     return f"--arguments NAME=VALUE; it takes: {names}" if names else "it takes none"
 
 
-def configured(place: str, kind: Any, arguments: dict[str, Any], config: str) -> Any:
+def configured(place: str, model: Any, arguments: dict[str, Any], config: str) -> Any:
     """A configuration of transformers: from a file, changed by arguments, else its defaults."""
     if config and not Path(config).is_file():
         raise GemmlabError(
             f"there is no file `{config}`", "a config.json of the model; or its settings, --arguments hidden_size=1024"
         )
-    known = {*settings_of(kind)}
-    unknown = [name for name in arguments if name not in known]
+    kind = model.config_class
+    known = {name for name in settings_of(kind) if not name.startswith("_")} - {"self", "args", "kwargs"}
+    unknown = [name for name in arguments if name not in known and not reads(model, name)]
     if unknown:
         raise unknown_name(f"setting of {place}", unknown[0], known)
     settings = kind.from_json_file(config) if config else kind(**arguments)
     for name, value in arguments.items() if config else ():
         setattr(settings, name, value)
     return settings
+
+
+def reads(model: Any, setting: str) -> bool:
+    """Whether a model's own code names a setting that its configuration does not list."""
+    try:
+        source = inspect.getsource(sys.modules[model.__module__])
+    except (OSError, TypeError, KeyError):
+        return False
+    return f'"{setting}"' in source or f"config.{setting}" in source
 
 
 def settings_of(kind: Any) -> Iterator[str]:

@@ -7,6 +7,7 @@ decided here as on a GPU.
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
@@ -93,6 +94,9 @@ class Pretending(TorchFunctionMode):
         yield torch.cuda, "get_device_capability", always(CAPABILITY)
         yield torch.cuda, "current_device", always(0)
         yield torch.cuda, "synchronize", always(None)
+        # transformers before 5 looks through the inputs for padding, only to warn of it
+        models = sys.modules.get("transformers.modeling_utils")
+        yield getattr(models, "PreTrainedModel", None), "warn_if_padding_and_no_attention_mask", always(None)
         for module in (torch.nn.functional, torch.functional):
             for name in HANDOVERS:
                 yield module, name, always(False)
@@ -137,8 +141,6 @@ def moved(tensor: Any, *args: Any, **keywords: Any) -> Any:
 @contextlib.contextmanager
 def as_written() -> Iterator[None]:
     """What torch.compile compiled runs as it was written; its machinery is touched only where it is loaded already."""
-    import sys
-
     dynamo = sys.modules.get("torch._dynamo")
     if dynamo is None:
         yield

@@ -28,7 +28,8 @@ CPU = torch.device("cpu")
 MOST_KNOWN = 1 << 22  #: elements of a tensor of integers that keeps them
 MOST_KNOWN_FLOATS = 16  #: of other numbers, such as a random one that decides whether a layer runs
 #: filled with one number, and written into as a rule: their elements say nothing
-FILLED = ("zeros", "ones", "empty", "full", "new_zeros", "new_ones", "new_empty", "new_full", "empty_strided")
+FILLED = ("zeros", "empty", "full", "new_zeros", "new_empty", "new_full", "empty_strided")
+MASKS = ("ones", "new_ones")  #: filled too, but read: a mask that lets everything through is asked whether it does
 #: operators whose result has a size that only elements say
 ASKS_ELEMENTS = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
 
@@ -99,8 +100,8 @@ class Recorder(TorchDispatchMode):
             return func(*args, **keywords)
         shape = func(*args, **{**keywords, "device": META})
         exact = not (shape.is_floating_point() or shape.is_complex())
-        filled = func._schema.name.partition("::")[2] in FILLED
-        most = MOST_KNOWN if exact else 0 if filled else MOST_KNOWN_FLOATS
+        name = func._schema.name.partition("::")[2]
+        most = MOST_KNOWN if exact or name in MASKS else 0 if name in FILLED else MOST_KNOWN_FLOATS
         return func(*args, **{**keywords, "device": CPU}) if shape.numel() <= most else shape
 
     def is_known(self, tensor: torch.Tensor) -> bool:
