@@ -6,6 +6,8 @@ import os
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gemmlab.record import GemmlabError
 from gemmlab.workload.traces import is_trace, read_trace
@@ -313,3 +315,18 @@ def outcome(path):
         return read_trace(path).kind
     except GemmlabError as error:
         return error.hint
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(
+        st.sampled_from([b"\\", b'"', b"\n", b"\x00", b"\xff", b"\xc3\xa9", b"}", b"{", b",", b":", b"u12", b"a "])
+    )
+)
+def test_any_name_is_mended(tmp_path_factory, parts):
+    """A name written as it is, as exporters wrote them, takes nothing else of the trace with it."""
+    path = tmp_path_factory.mktemp("names") / "trace.json"
+    text = json.dumps(small().document, indent=1).encode()
+    frame = FRAME.replace(b"%s", b"".join(parts))
+    path.write_bytes(replaced(text, b'"traceEvents": [', b'"traceEvents": [' + frame))
+    kept(path)

@@ -21,7 +21,7 @@ CONTROL = re.compile(rb"[\x00-\x1f]")
 QUOTED_NAME = re.compile(
     rb'("name"\s*:\s*")(.*?)("\s*(?:,\s*"(?:ph|cat|pid|tid|ts|dur|args|id|s|bp)"\s*:|\}\s*$))', re.DOTALL
 )
-BARE_QUOTE = re.compile(rb'(?<!\\)"')
+ESCAPED_OR_BARE = re.compile(rb'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|[\\"]')
 
 
 def pieces(text: bytes | bytearray) -> list[bytes | bytearray]:
@@ -70,5 +70,10 @@ def with_numbers(text: bytes) -> bytes:
 
 
 def with_quotes(text: bytes) -> bytes:
-    """Escaped quotation marks within a name."""
-    return QUOTED_NAME.sub(lambda name: name[1] + BARE_QUOTE.sub(rb"\"", name[2]) + name[3], text)
+    """Escaped quotation marks within a name, and a second backslash where one stands alone, as at its end."""
+    return QUOTED_NAME.sub(lambda name: name[1] + ESCAPED_OR_BARE.sub(escaped, name[2]) + name[3], text)
+
+
+def escaped(found: re.Match[bytes]) -> bytes:
+    """An escape as it is; a bare backslash or quotation mark after a backslash."""
+    return found[0] if len(found[0]) > 1 else b"\\" + found[0]
