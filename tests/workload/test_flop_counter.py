@@ -7,9 +7,11 @@ torch = pytest.importorskip("torch", reason="PyTorch is missing: pip install tor
 from torch.nn import functional  # noqa: E402
 from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
 from torch.overrides import TorchFunctionMode  # noqa: E402
+from torch.profiler import ProfilerActivity, profile  # noqa: E402
 from torch.utils.flop_counter import FlopCounterMode, conv_flop_count, flop_registry  # noqa: E402
 
 from gemmlab.workload.models import trace_model  # noqa: E402
+from gemmlab.workload.traces import read_trace  # noqa: E402
 from workload.networks import GROUPED, HAVE_HEADS, NETWORKS  # noqa: E402
 
 aten = torch.ops.aten
@@ -110,3 +112,16 @@ def test_pytorch_counts_all_pairs_of_channels_for_the_gradient_of_a_grouped_weig
         ours, theirs = traced(make(), inputs, True), count(make(), inputs, True)
     assert {each for each in theirs if ours[each] != theirs[each]} == {"aten::convolution_backward"}
     assert ours["aten::convolution_backward"] < theirs["aten::convolution_backward"]
+
+
+@pytest.mark.parametrize("name", sorted(NETWORKS))
+def test_a_trace_of_the_network_multiplies_as_much_as_the_network(name, tmp_path):
+    """One is read from what PyTorch's profiler wrote of a run, the other from shapes without any run."""
+    make, inputs = NETWORKS[name]
+    network = make()
+    with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as recorded:
+        network(*inputs).sum().backward()
+    recorded.export_chrome_trace(str(tmp_path / "trace.json"))
+    trace = read_trace(tmp_path / "trace.json")
+    assert trace.unread == ()
+    assert trace.flop == trace_model(network, inputs).flop
