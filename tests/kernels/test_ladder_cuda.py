@@ -7,8 +7,8 @@ from gemmlab.emulator import emulate
 from gemmlab.kernels.ladder import RUNGS, load
 from gemmlab.kernels.ladder.cuda import TEXTS
 from gemmlab.kernels.ladder.cuda.texts import WARP_TILES, warp_tile
+from gemmlab.kernels.nvrtc import compiled
 from gemmlab.record import GemmlabError
-from gemmlab.run.backends.cuda.text import compiled
 from kernels.machine_code import REGISTERS_OF_SM, SHARED_LIMIT, having, lacking, need, read, told
 
 #: each rung, and the other sizes of it that were timed beside it
@@ -23,7 +23,7 @@ def for_hopper():
 
     def of(text, wide):
         try:
-            return compiled(text.source(wide), (9, 0), ["--ptxas-options=-v"])
+            return compiled(text.source(wide), options=["--ptxas-options=-v"])
         except GemmlabError:
             lacking("NVRTC")
 
@@ -75,7 +75,7 @@ def test_machine_code_has_wide_loads_and_no_spills(name, wide, for_hopper, tmp_p
 def test_what_the_compiler_refuses_is_told_in_its_words():
     need("cuda.bindings", "nvidia")
     with pytest.raises(RuntimeError, match=r"NVRTC_ERROR_COMPILATION: kernel\.cu\(1\): error: .*nothing"):
-        compiled("__global__ void kernel() { nothing(); }", (9, 0))
+        compiled("__global__ void kernel() { nothing(); }")
 
 
 def test_the_warp_tiles_lanes_read_without_conflicts():

@@ -33,9 +33,13 @@ FORMS = {
 def code():
     """Machine code of a form, compiled once."""
     machine_code.need("cuda.bindings")
-    from gemmlab.peak.nvrtc import compiled
+    from gemmlab.kernels.nvrtc import compiled
 
-    return lambda engine: compiled(*engine.text(), keep=False)
+    def made(engine):
+        text, headers = engine.text()
+        return compiled(text, headers=headers).code
+
+    return made
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -93,8 +97,8 @@ def test_registers_that_warpgroups_hand_on_are_there(name, code, tmp_path):
 @pytest.mark.parametrize("name", ["repack", "split"])
 def test_helpers_do_not_spill(name, tmp_path):
     machine_code.need("cuda.bindings")
-    from gemmlab.peak.nvrtc import compiled
+    from gemmlab.kernels.nvrtc import compiled
 
-    _, usage = machine_code.read(compiled((FOLDER / f"{name}.cu").read_text(), keep=False), tmp_path)
+    _, usage = machine_code.read(compiled((FOLDER / f"{name}.cu").read_text()).code, tmp_path)
     assert not usage.stack
     assert not usage.local

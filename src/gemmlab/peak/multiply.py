@@ -9,9 +9,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from gemmlab.kernels.nvrtc import kept
 from gemmlab.peak.driver import Kernel, Launch, tensor_map
 from gemmlab.peak.engine import FOLDER, Engine
-from gemmlab.peak.nvrtc import compiled
 from gemmlab.peak.stored import Stored
 from gemmlab.units import ceil_div, round_up
 
@@ -47,16 +47,22 @@ class SplitOperand(ctypes.Structure):
     )
 
 
+def engine_code(engine: Engine) -> bytes:
+    """Machine code of an engine."""
+    text, headers = engine.text()
+    return kept(text, headers=headers)
+
+
 @lru_cache(maxsize=256)
 def engine_kernel(engine: Engine, device: int) -> Kernel:
     """The compiled kernel of an engine on a device, whose context is current."""
-    return Kernel(compiled(*engine.text()), "gemm", engine.shared_bytes, wide_clusters=engine.parts > 8)
+    return Kernel(engine_code(engine), "gemm", engine.shared_bytes, wide_clusters=engine.parts > 8)
 
 
 @lru_cache(maxsize=16)
 def plain_kernel(name: str, device: int) -> Kernel:
     """A kernel without sizes: repack or split."""
-    return Kernel(compiled((FOLDER / f"{name}.cu").read_text(encoding="utf-8")), name)
+    return Kernel(kept((FOLDER / f"{name}.cu").read_text(encoding="utf-8")), name)
 
 
 class Copy(ctypes.Structure):

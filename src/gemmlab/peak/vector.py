@@ -7,9 +7,9 @@ from functools import lru_cache
 
 import msgspec
 
+from gemmlab.kernels.nvrtc import kept
 from gemmlab.peak.driver import Kernel, Launch
 from gemmlab.peak.engine import FOLDER, OUTPUTS
-from gemmlab.peak.nvrtc import compiled
 from gemmlab.peak.stored import Stored
 from gemmlab.units import ceil_div
 
@@ -46,7 +46,7 @@ class Vector(msgspec.Struct, frozen=True, kw_only=True):
 @lru_cache(maxsize=64)
 def vector_kernel(form: Vector, device: int) -> Kernel:
     """The compiled kernel on a device, whose context is current."""
-    return Kernel(compiled(form.text()), "gemv")
+    return Kernel(kept(form.text()), "gemv")
 
 
 def vector_launch(form: Vector, x: Stored, w: Stored, y: int, device: int, scale: float = 1.0) -> Launch:

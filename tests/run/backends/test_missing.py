@@ -8,9 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from gemmlab.kernels import nvrtc
 from gemmlab.problem import Gemm
 from gemmlab.record import GemmlabError
-from gemmlab.run.backends.cuda import device, numba_program, text
+from gemmlab.run.backends.cuda import device, numba_program
 from gemmlab.run.backends.torch import program as torch_program
 from gemmlab.run.backends.triton import program as triton_program
 from gemmlab.run.worker import made
@@ -37,7 +38,7 @@ def without_numba_cuda(monkeypatch):
     [
         ("cuda-bindings", device.driver),
         ("numba-cuda", lambda: numba_program.program(Gemm(8, 8, 8), "naive")),
-        ("nvidia-cuda-nvrtc", lambda: text.compiled("", (9, 0))),
+        ("nvidia-cuda-nvrtc", lambda: nvrtc.compiled("")),
         ("triton", triton_program.require_triton),
         ("torch", torch_program.torch_with_gpu),
     ],

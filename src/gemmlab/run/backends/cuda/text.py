@@ -3,54 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from gemmlab.kernels.ladder.cuda import TEXTS, Text
 from gemmlab.kernels.ladder.cuda.texts import WARP_TILES, warp_tile
+from gemmlab.kernels.nvrtc import compiled
 from gemmlab.problem import Gemm
-from gemmlab.record import GemmlabError, unknown_name
-from gemmlab.run.backends.cuda.device import EXTRA, called
+from gemmlab.record import unknown_name
+from gemmlab.run.backends.cuda.device import called
 from gemmlab.run.backends.cuda.program import CudaProgram
 
 TYPES = (ctypes.c_void_p,) * 3 + (ctypes.c_int,) * 6
 VECTOR_BYTES = 16
-
-
-class Compiled(NamedTuple):
-    """What NVRTC makes of a text."""
-
-    code: bytes  #: machine code
-    version: str  #: NVRTC's
-    log: str  #: what it says, with the option --ptxas-options=-v registers, spills and shared memory
-
-
-def compiled(source: str, capability: tuple[int, int], options: Sequence[str] = ()) -> Compiled:
-    """Machine code for a compute capability; needs no GPU.
-
-    Raises GemmlabError where NVRTC is not installed, RuntimeError with its words for text that it refuses.
-    """
-    try:
-        from cuda.bindings import nvrtc
-
-        version = ".".join(map(str, called(nvrtc.nvrtcVersion())))
-    except (ImportError, RuntimeError) as error:
-        raise GemmlabError("NVRTC is not installed", EXTRA) from error
-    arch = f"sm_{capability[0]}{capability[1]}" + ("a" if capability == (9, 0) else "")
-    words = [word.encode() for word in (f"--gpu-architecture={arch}", "--std=c++17", *options)]
-    program = called(nvrtc.nvrtcCreateProgram(source.encode(), b"kernel.cu", 0, [], []))
-    try:
-        status = nvrtc.nvrtcCompileProgram(program, len(words), words)[0]
-        log = b" " * called(nvrtc.nvrtcGetProgramLogSize(program))
-        called(nvrtc.nvrtcGetProgramLog(program, log))
-        said = log.rstrip(b"\0").decode(errors="replace").strip()
-        if int(status):
-            raise RuntimeError(f"{status.name}: {said}")
-        code = b" " * called(nvrtc.nvrtcGetCUBINSize(program))
-        called(nvrtc.nvrtcGetCUBIN(program, code))
-    finally:
-        called(nvrtc.nvrtcDestroyProgram(program))
-    return Compiled(code, version, said)
 
 
 class TextProgram(CudaProgram):
@@ -61,7 +25,7 @@ class TextProgram(CudaProgram):
         self.text = text
         self.wide = 4 if aligned(problem) else 1
         self.grid = text.grid(problem.m, problem.n)
-        made = compiled(text.source(self.wide), self.device.capability)
+        made = compiled(text.source(self.wide), architecture(self.device.capability))
         api = self.device.api
         self.module = called(api.cuModuleLoadData(made.code))
         self.function = called(api.cuModuleGetFunction(self.module, b"kernel"))
@@ -83,6 +47,11 @@ class TextProgram(CudaProgram):
         size, stream = self.text.dynamic_shared_bytes, self.device.stream
         launch = self.device.api.cuLaunchKernel
         called(launch(self.function, *self.grid, *self.text.block, size, stream, (values, TYPES), 0))
+
+
+def architecture(capability: tuple[int, int]) -> str:
+    """The compiler's name of a compute capability, with what only Hopper has."""
+    return f"sm_{capability[0]}{capability[1]}" + ("a" if capability == (9, 0) else "")
 
 
 def aligned(problem: Gemm) -> bool:
