@@ -153,6 +153,8 @@ def test_a_models_small_operators_are_told_to_be_launch_bound():
     answer = answer_of(Workload("x", "model", calls), "h200-sxm")
     assert any("launch-bound" in note for note in answer.notes)
     assert answer.changes[0].cause == "launch"
+    compiled = answer_of(Workload("x", "model", calls, settings=(("compiled", "Model"),)), "h200-sxm")
+    assert not any("launch-bound" in note for note in compiled.notes)
     large = answer_of(Workload("x", "model", (Call(Gemm(8192, 8192, 8192, "bfloat16"), count=9),)), "h200-sxm")
     assert not any("launch-bound" in note for note in large.notes)
 

@@ -11,7 +11,7 @@ from gemmlab.workload import Workload
 #: of one operator on the host, eager: an addition on a server with an H200, PyTorch 2.11 (benchmarks/networks_parts.py)
 HOST_S = 10e-6
 IDLE = 0.1  # of the time: a device that waits longer is worth a word
-COMPILED = "torch.compile"
+COMPILED = "compiled"  # the setting that names compiled modules
 LINE = 'model = torch.compile(model, mode="reduce-overhead")  # CUDA graphs: one launch for a whole step'
 DIGITS = "graphs alone: none; torch.compile also fuses what lies between: float32 rounding, 2^-24 a step, other casts"
 
@@ -23,7 +23,7 @@ def operators(looks: list[Look], rest: tuple[Rest, ...]) -> int:
 
 def waiting_s(workload: Workload, looks: list[Look], rest: tuple[Rest, ...]) -> float:
     """Predicted seconds that a device waits for an eager host: only a traced model's operators are told one by one."""
-    if workload.kind != "model" or any(name.startswith(COMPILED) for name, _ in workload.settings):
+    if workload.kind != "model" or COMPILED in dict(workload.settings):
         return 0.0
     working = sum(look.time_s for look in looks) + sum(each.time_s for each in rest)
     return max(0.0, operators(looks, rest) * HOST_S - working)

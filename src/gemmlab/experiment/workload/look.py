@@ -45,8 +45,9 @@ class Program:
 
     @cached_property
     def autocast(self) -> bool:
-        """Whether the program runs under autocast already."""
-        return dict(self.workload.settings).get("autocast", "none") not in ("", "none", "off", "False")
+        """Whether the program runs under autocast already, by its settings, or by what it multiplies in 16 bits."""
+        formats = {call.problem.a_format for call in self.workload.calls}
+        return "autocast" in dict(self.workload.settings) or bool(formats & {"bfloat16", "float16"})
 
     @cached_property
     def products(self) -> dict[tuple[Any, ...], list[Call]]:
