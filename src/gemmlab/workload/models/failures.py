@@ -12,6 +12,10 @@ WITH_ELEMENTS = (
     "give that input as whole numbers (a tensor, or `attention_mask=8x512:int64=1` as text), or profile a real step "
     "and explain its trace"
 )
+ROUTED = (
+    "data say which rows an expert gets: torch.nn.functional.grouped_mm (PyTorch 2.10 with transformers 5 uses it) is "
+    "traced as if all got alike; else profile a real step and explain its trace"
+)
 #: what PyTorch says where a tensor's elements are asked for and there are none
 NO_ELEMENTS = (
     "out of meta tensor",
@@ -48,7 +52,7 @@ def failure(error: BaseException, source: str, place: str) -> GemmlabError:
     if isinstance(error, DataDependentError):
         return GemmlabError(
             f"{at}: {text} needs the elements of a tensor, and a traced model has none: what follows depends on data",
-            WITH_ELEMENTS,
+            ROUTED if "expert" in place.lower() or "moe" in place.lower() else WITH_ELEMENTS,
         )
     if isinstance(error, MissingKernelError) or is_missing(error):
         return missing(error, at)

@@ -1,8 +1,8 @@
-"""What torch.compile would fuse: chains of pointwise operators inside a compiled module.
+"""What torch.compile would fuse: pointwise operators inside a compiled module, and what normalises rows.
 
-Rule: in one pass of one compiled module, pointwise operators that hand memory on to each other are one kernel, unless
-an operator of another kind stands between them in the program. The kernel reads once what comes from outside, and
-writes what anything outside it reads later; what only passes between its operators is never in memory.
+Rule: in one pass of one compiled module, such operators are one kernel where they share memory, unless an operator of
+another kind that comes between them reads what the earlier ones made. The kernel reads once what comes from outside,
+and writes what anything outside it reads; what only passes between its operators is never in memory.
 """
 
 from __future__ import annotations
@@ -15,14 +15,22 @@ import msgspec
 from gemmlab.workload.elementwise import flop_of
 
 RULE = (
-    "torch.compile: pointwise operators that follow each other in a compiled module are counted as one kernel, which "
-    "reads and writes only what passes its ends; other fusion is not assumed"
+    "torch.compile: pointwise operators, norms and softmaxes of a compiled module that share memory are counted as one "
+    "kernel where no other operator stands between them; it reads and writes only what passes its ends"
 )
 NAME = "compiled pointwise"
+#: each row needs itself alone: the compiler's kernels hold one while they reduce it
+ROWWISE = frozenset(
+    f"aten::{name}"
+    for name in (
+        *("native_layer_norm", "native_layer_norm_backward", "_fused_rms_norm", "_fused_rms_norm_backward"),
+        *("_softmax", "_softmax_backward_data", "_log_softmax", "_log_softmax_backward_data", "_safe_softmax", "mean"),
+    )
+)
 
 
 class Fused(msgspec.Struct, frozen=True):
-    """One kernel of several pointwise operators."""
+    """One kernel of several operators."""
 
     phase: str
     bytes: int
@@ -31,55 +39,70 @@ class Fused(msgspec.Struct, frozen=True):
 
 def fused(events: Sequence[Any], region_of: Callable[[str], str]) -> tuple[list[Any], list[Fused]]:
     """The events that stay as they are, and the kernels that the others become."""
-    last = last_reads(events)
     rest: list[Any] = []
     kernels: list[Fused] = []
-    chain: list[int] = []
+    readers: dict[int, list[int]] = {}
     for index, event in enumerate(events):
-        joins = event.pointwise and bool(region_of(event.place))
-        if joins and (not chain or continues(events, chain, index, region_of)):
-            chain.append(index)
-            continue
-        close(events, chain, last, rest, kernels)
-        chain = [index] if joins else []
-        if not joins:
-            rest.append(event)
-    close(events, chain, last, rest, kernels)
+        for memory in event.reads:
+            readers.setdefault(memory, []).append(index)
+    for run in runs(events, region_of):
+        for group in groups(events, run):
+            if len(group) > 1:
+                kernels.append(kernel(events, group, readers))
+            else:
+                rest.append(events[group[0]])
     return rest, kernels
 
 
-def last_reads(events: Sequence[Any]) -> dict[int, int]:
-    """For each piece of memory, the last event that reads it."""
-    return {memory: index for index, event in enumerate(events) for memory in event.reads}
+def runs(events: Sequence[Any], region_of: Callable[[str], str]) -> Iterable[list[int]]:
+    """Stretches of operators that may be fused, and every other operator as a stretch of its own."""
+    run: list[int] = []
+    made: set[int] = set()
+    at: tuple[str, str] = ("", "")
+    for index, event in enumerate(events):
+        region = region_of(event.place)
+        if (event.pointwise or event.operation.name in ROWWISE) and region:
+            if (region, event.phase) != at:
+                yield run
+                run, made, at = [], set(), (region, event.phase)
+            run.append(index)
+            made.update(event.writes)
+            continue
+        if made & {*event.reads}:
+            yield run
+            run, made = [], set()
+        yield [index]
+    yield run
 
 
-def continues(events: Sequence[Any], chain: list[int], index: int, region_of: Callable[[str], str]) -> bool:
-    """Whether an event takes something from the chain before it, in the same pass of the same compiled module."""
-    first, event = events[chain[0]], events[index]
-    made = {memory for each in chain for memory in events[each].writes}
-    same = event.phase == first.phase and region_of(event.place) == region_of(first.place)
-    return same and bool(made & {*event.reads})
+def groups(events: Sequence[Any], run: Sequence[int]) -> Iterable[list[int]]:
+    """The operators of a stretch that share memory, directly or through others."""
+    found: list[tuple[set[int], list[int]]] = []
+    for index in run:
+        memory, members = {*events[index].reads, *events[index].writes}, [index]
+        for other in [each for each in found if each[0] & memory]:
+            found.remove(other)
+            memory, members = memory | other[0], other[1] + members
+        found.append((memory, members))
+    return [sorted(members) for _, members in found]
 
 
-def close(events: Sequence[Any], chain: list[int], last: dict[int, int], rest: list[Any], kernels: list[Fused]) -> None:
-    """A chain as a kernel; a single operator stays itself."""
-    if len(chain) == 1:
-        rest.append(events[chain[0]])
-    if len(chain) < 2:
-        return
-    inside = [events[index] for index in chain]
-    sizes = {memory: size for event in inside for memory, size in event.sizes.items()}
+def kernel(events: Sequence[Any], group: Sequence[int], readers: dict[int, list[int]]) -> Fused:
+    """One kernel for all of a group."""
+    inside = [events[index] for index in group]
+    sizes: dict[int, int] = {}
+    for event in inside:
+        for memory, size in event.sizes.items():
+            sizes[memory] = max(size, sizes.get(memory, 0))
     made: set[int] = set()
     reads: set[int] = set()
     for event in inside:
         reads.update(memory for memory in event.reads if memory not in made)
         made.update(event.writes)
-    kept = {memory for memory in made if last.get(memory, len(events)) > chain[-1]}
-    flop = sum(flop_of(event.operation) or 0 for event in inside)
-    moved = total(sizes, reads) + total(sizes, kept)
-    kernels.append(Fused(phase=inside[0].phase, bytes=moved, flop=flop))
-
-
-def total(sizes: dict[int, int], memories: Iterable[int]) -> int:
-    """Bytes of pieces of memory."""
-    return sum(sizes[memory] for memory in memories)
+    members = {*group}
+    kept = {memory for memory in made if not readers.get(memory) or not members.issuperset(readers[memory])}
+    return Fused(
+        phase=inside[0].phase,
+        bytes=sum(sizes[memory] for memory in reads) + sum(sizes[memory] for memory in kept),
+        flop=sum(flop_of(event.operation) or 0 for event in inside),
+    )

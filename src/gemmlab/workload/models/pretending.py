@@ -77,6 +77,7 @@ class Pretending(TorchFunctionMode):
             checks = getattr(torch.utils.checkpoint, "_allowed_determinism_checks_to_fns", {})
             stack.enter_context(mock.patch.dict(checks, {"default": always(None)} if checks else {}))
             stack.enter_context(as_written())
+            stack.enter_context(torch.device("cpu"))  # where the program made a GPU the default
             stack.enter_context(self)
             yield
 

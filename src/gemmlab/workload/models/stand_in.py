@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,7 @@ from gemmlab.record import GemmlabError
 from gemmlab.workload.models.reading import Names
 
 MOST_KNOWN = 1 << 22  #: elements of a buffer of integers that keeps them
+PLAIN = (dict, OrderedDict, defaultdict, list, set)  #: collections whose contents are put back
 
 
 @contextlib.contextmanager
@@ -34,7 +36,7 @@ def state_of(module: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     inner = {
         name: (list(value.items()) if isinstance(value, dict) else list(value))
         for name, value in attributes.items()
-        if isinstance(value, dict | list | set)
+        if type(value) in PLAIN
     }
     return attributes, inner
 

@@ -128,7 +128,7 @@ class Step:
         if optimizer:
             step = optimizer_step(optimizer, self.model)
             others += [step] if step else []
-            self.settings["optimizer"] = optimizer
+            self.settings["optimizer"] = f"{optimizer}, fused"
         self.settings["step"] = "forward and backward" if training else "forward"
         self.settings["attention"] = ", ".join(sorted(self.pretending.kernels))
         if not self.settings["autocast"]:
