@@ -369,6 +369,39 @@ class TestOtherVendors:
         assert [(call.count, call.time_s) for call in workload.calls] == [(1, seconds(7)), (1, None)]
         assert told(workload, "1 multiplications ran no kernel")
 
+    def test_shapes_and_types_before_torch_1_9(self, trace, read):
+        told = {"Input dims": [*MM, []], "Input type": ["float", "float", "Int"]}
+        trace.op("aten::mm", 0, 10, **told)
+        trace.run(GEMM, 1, 100, 7)
+        assert read().calls[0].problem.k == 8
+
+
+def test_ranks_that_were_merged_are_refused(trace, read):
+    for rank in (100, 200):
+        trace.event("cpu_op", "aten::mm", 0, 10, pid=rank, **{"Input Dims": list(MM), "Input type": ["float", "float"]})
+        trace.event("cuda_runtime", "cudaLaunchKernel", 1, 1, pid=rank, correlation=7)
+        trace.kernel(GEMM, 100 + rank, 5, 7)
+    with pytest.raises(GemmlabError, match="several processes, 100 and 200"):
+        read()
+
+
+def test_ranks_that_can_be_told_apart_are_read_together(trace, read):
+    for rank in (100, 200):
+        trace.event("cpu_op", "aten::mm", 0, 10, pid=rank, **{"Input Dims": list(MM), "Input type": ["float", "float"]})
+        trace.event("cuda_runtime", "cudaLaunchKernel", 1, 1, pid=rank, correlation=rank)
+        trace.kernel(GEMM, 100 + rank, 5, rank)
+    workload = read()
+    assert (workload.calls[0].count, workload.calls[0].time_s) == (2, seconds(10))
+    assert told(workload, "2 processes")
+
+
+def test_a_drivers_call_within_the_runtimes_is_the_same_launch(trace, read):
+    trace.op("aten::mm", 0, 10, *MM)
+    correlation = trace.launch(1)
+    trace.kernel(GEMM, 100, 7, correlation)
+    trace.event("cuda_driver", "cuLaunchKernel", 1.2, 0.1, thread=9, correlation=correlation)
+    assert read().calls[0].time_s == seconds(7)
+
 
 class TestArithmetic:
     @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from gemmlab.workload.operation import Operation, Tensor
-from gemmlab.workload.traces.types import LISTS, SCALAR, TENSORS, format_of
+from gemmlab.workload.traces.types import CONSTANTS, TENSORS, format_of
 
 #: an operator's name and what its event says of `Input Dims`, `Input type`, `Input Strides` and `Concrete Inputs`
 Signature = tuple[str, bytes, bytes, bytes, bytes]
@@ -47,7 +47,7 @@ def argument(shape: Any, kind: str, strides: Any, value: Any) -> Any:
         several = strides if isinstance(strides, list) else []
         sizes = shape if isinstance(shape, list) else []
         return [tensor(each, "", at(several, index)) for index, each in enumerate(sizes) if is_sizes(each)]
-    if kind == SCALAR or kind in LISTS or not kind:
+    if kind in CONSTANTS:
         return constant(value)
     return tensor(shape, format_of(kind), strides) if is_sizes(shape) else None
 

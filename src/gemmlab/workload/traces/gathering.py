@@ -46,6 +46,7 @@ class OperatorArguments(msgspec.Struct, gc=False):
     sequence: int = msgspec.field(name="Sequence number", default=NONE)
     forward_thread: int = msgspec.field(name="Fwd thread id", default=0)
     shapes: msgspec.Raw = msgspec.field(name="Input Dims", default_factory=msgspec.Raw)
+    old_shapes: msgspec.Raw = msgspec.field(name="Input dims", default_factory=msgspec.Raw)
     types: msgspec.Raw = msgspec.field(name="Input type", default_factory=msgspec.Raw)
     strides: msgspec.Raw = msgspec.field(name="Input Strides", default_factory=msgspec.Raw)
     values: msgspec.Raw = msgspec.field(name="Concrete Inputs", default_factory=msgspec.Raw)
@@ -125,7 +126,7 @@ class Gathered:
     def add_operator(self, columns: dict[str, array[int]], event: Event) -> None:
         """What an operator's arguments tell."""
         told = arguments(event.args, decode_operator, OperatorArguments)
-        shapes = bytes(told.shapes)
+        shapes = bytes(told.shapes) or bytes(told.old_shapes)
         self.shapes = self.shapes or bool(shapes)
         signature = (event.name, shapes, bytes(told.types), bytes(told.strides), bytes(told.values))
         columns["external"].append(told.external)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
+from gemmlab.record import GemmlabError
 from gemmlab.workload.traces.forest import Forest
 from gemmlab.workload.traces.gathering import NONE, Gathered
 
@@ -29,11 +32,7 @@ class Joined:
         self.launched: list[int] = []  #: when: the launch's start, else the kernel's own
         self.graphs: list[str] = []  #: the name of the graph's launch; empty for all other kernels
         kernels, launches = gathered.kernels, gathered.launches
-        wanted = set(kernels["correlation"].tolist()) - {NONE}
-        rows: dict[int, int] = {}
-        for row, correlation in enumerate(launches["correlation"].tolist()):
-            if correlation in wanted:
-                rows.setdefault(correlation, row)
+        rows = launches_by_correlation(gathered)
         threads, starts = launches["thread"].tolist(), launches["start"].tolist()
         externals, names = launches["external"].tolist(), launches["name"].tolist()
         graph_names = {number for number, name in enumerate(gathered.names) if GRAPH.search(name)}
@@ -75,6 +74,29 @@ class Joined:
         """The operator with an id, if it began before the kernel."""
         operator = self.by_id.get(external, -1)
         return operator if operator >= 0 and self.forest.starts[operator] <= start else -1
+
+
+def launches_by_correlation(gathered: Gathered) -> dict[int, int]:
+    """The row of the launch that each correlation id names: of several, as a driver's within a runtime's, the first.
+
+    Raises GemmlabError where two processes launch under one id, as in the merged traces of several ranks.
+    """
+    wanted = set(gathered.kernels["correlation"].tolist()) - {NONE}
+    correlations, threads = (gathered.launches[name].tolist() for name in ("correlation", "thread"))
+    processes = [process for process, _ in gathered.threads]
+    rows: dict[int, int] = {}
+    for row in np.argsort(gathered.launches["start"], kind="stable").tolist():
+        correlation = correlations[row]
+        if correlation not in wanted:
+            continue
+        first = rows.setdefault(correlation, row)
+        if processes[threads[first]] != processes[threads[row]]:
+            raise GemmlabError(
+                f"{gathered.path} holds several processes, {processes[threads[first]]} and {processes[threads[row]]}, "
+                f"that launch kernels under the same ids, such as {correlation}: whose a kernel is cannot be told",
+                "give the trace of one rank, as it was before merging",
+            )
+    return rows
 
 
 def operators_by_id(gathered: Gathered, forest: Forest) -> dict[int, int]:

@@ -58,6 +58,9 @@ def notes_of(work: Work, spans: Spans, mended: int) -> list[str]:
         told.append(
             "the trace holds no kernels of its device, so that nothing is timed: profile with ProfilerActivity.CUDA"
         )
+    processes = {list(work.gathered.threads)[thread][0] for thread in work.forest.bounds}
+    if len(processes) > 1:
+        told.append(f"operators of {len(processes)} processes are read together, as those of one program")
     if len(tally.devices) > 1:
         told.append(
             f"kernels ran on {len(tally.devices)} devices; the time with a kernel running is that of any of them"

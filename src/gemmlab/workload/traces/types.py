@@ -35,8 +35,11 @@ FORMATS: dict[str, str] = {
     "bool": "bool",
 }
 
-SCALAR = "Scalar"
-LISTS = ("ScalarList", "GenericList")
+#: what is no tensor; until 1.11 by the tags of PyTorch's values
+CONSTANTS = (
+    "", "Scalar", "ScalarList", "GenericList", "None", "Int", "SymInt", "Double", "SymFloat", "Bool", "SymBool",
+    "String", "IntList", "SymIntList", "DoubleList", "BoolList", "Device", "ComplexDouble", "Generator",
+)  # fmt: skip
 TENSORS = "TensorList"
 
 
