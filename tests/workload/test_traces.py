@@ -208,6 +208,13 @@ class TestCountingOnce:
         }  # fmt: skip
         assert not told(workload, "divided")
 
+    def test_other_arithmetic_counts_at_the_innermost(self, trace, read):
+        trace.op("aten::softmax", 0, 30, [4, 8], "1", "")
+        trace.op("aten::_softmax", 5, 20, [4, 8], "1", "False")
+        trace.run("softmax_warp_forward", 6, 50, 2)
+        trace.run(COPY, 3, 60, 1)
+        assert {other.name: other.flop for other in read().others} == {"aten::softmax": None, "aten::_softmax": 4 * 32}
+
 
 class TestOperatorsThatNobodyDescribes:
     @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 import msgspec
 
-from gemmlab.workload.elementwise import flop_of
 from gemmlab.workload.operators import Product
 from gemmlab.workload.traces.counting import Readings
 from gemmlab.workload.traces.kernel_names import convolution_pass, tf32
@@ -94,13 +93,12 @@ class Collected:
                 left -= mine
         return parts
 
-    def other(self, name: str, phase: str, count: int, spent: Spent, signature: int = -1) -> None:
+    def other(self, name: str, phase: str, count: int, spent: Spent, flop: int | None = None) -> None:
         """An operator that multiplies nothing, or kernels that none explains."""
         entry = self.others.setdefault((name, phase), Sum())
         entry.add(count, sum(time for _, time in spent), names(spent))
-        work = flop_of(self.readings.operation(signature)) if signature >= 0 else None
-        if work is not None:
-            entry.flop = (entry.flop or 0) + work
+        if flop is not None:
+            entry.flop = (entry.flop or 0) + flop
 
     def hide(self, operator: str, why: str, count: int, spent: Spent) -> None:
         """A multiplication whose sizes nobody tells."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gemmlab.record import GemmlabError
 from gemmlab.workload import operators
+from gemmlab.workload.elementwise import flop_of
 from gemmlab.workload.operation import Operation, Settings
 from gemmlab.workload.operators import Product, UnreadableError
 from gemmlab.workload.traces.arguments import Signature, operation_of
@@ -19,8 +20,10 @@ class Readings:
         self.operations: dict[int, Operation] = {}
         self.read: dict[tuple[int, bool | None], tuple[Product, ...]] = {}
         self.whys: dict[int, str] = {}  #: of signatures that multiply without saying what
+        self.flop: list[int | None] = []  #: of each that multiplies nothing, where anybody tells
         for number in range(len(signatures)):
-            self.products(number, None)
+            multiplies = self.products(number, None) or number in self.whys
+            self.flop.append(None if multiplies else flop_of(self.operation(number)))
 
     def operation(self, signature: int) -> Operation:
         """The operation of a signature."""
@@ -61,6 +64,10 @@ class Counting:
         over_lost = above(parents, lost)
         self.unread = [each and not over_lost[place] for place, each in enumerate(lost)]
         self.hidden = hidden
+        reckons = [readings.flop[signature] is not None for signature in signatures]
+        over_reckons = above(parents, reckons)
+        #: which operators' other arithmetic counts: the innermost, as of a mean and the sum within it
+        self.reckons = [each and not over_reckons[place] for place, each in enumerate(reckons)]
 
     def owner(self, operator: int, multiplies: bool) -> int:
         """The operator that a kernel or own time within `operator` belongs to: one that counts, or itself.

@@ -56,7 +56,8 @@ def notes_of(work: Work, spans: Spans, mended: int) -> list[str]:
         told.append("the time of an operator that multiplies several times is divided by their work")
     if not collected.timed:
         told.append(
-            "the trace holds no kernels of its device, so that nothing is timed: profile with ProfilerActivity.CUDA"
+            "the trace holds no kernels of its device, so that nothing is timed: profile with ProfilerActivity.CUDA, "
+            "or for a CPU's times without the device (CUDA_VISIBLE_DEVICES=)"
         )
     processes = {list(work.gathered.threads)[thread][0] for thread in work.forest.bounds}
     if len(processes) > 1:

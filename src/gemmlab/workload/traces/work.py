@@ -149,4 +149,5 @@ class Work:
                 why = f"nothing describes it, and its kernel `{kernel:.60}` multiplies by its name"
                 self.collected.hide(name, why, 1, products)
             if rest:
-                self.collected.other(name, phase, 1, rest, signature)
+                flop = self.readings.flop[signature] if self.counting.reckons[place] else None
+                self.collected.other(name, phase, 1, rest, flop)
