@@ -146,7 +146,7 @@ def test_a_trace_is_told_in_measured_times_and_predicted_for_its_own_chip(explai
     result = explain(TRACE)
     assert result.status == 0, result.err
     said = " ".join(result.out.split())
-    assert "measured on NVIDIA H200 predicted for h200-sxm" in said
+    assert "recorded on NVIDIA H200 predicted for h200-sxm" in said
     assert "no kernel runs" in said
     one, all_steps = explain(TRACE, "--json", "--step", "2"), explain(TRACE, "--json")
     assert sum(r.call.count for r in one.records) * 2 == sum(r.call.count for r in all_steps.records)

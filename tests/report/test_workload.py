@@ -65,7 +65,7 @@ def test_the_same_change_of_several_rows_is_said_once_with_their_sum():
 def test_figures_are_of_one_step_and_say_how_they_are_known():
     text = shown(traced())
     assert "trace, 3 steps" in text
-    assert "measured on NVIDIA H200" in text
+    assert "recorded on NVIDIA H200" in text
     assert "a step 13.7 ms measured" in squeezed(text)
     assert "time measured, gain predicted; of one step" in squeezed(text)
     for said in ("no kernel runs 3.00 ms, 22% measured", "not read, see below 700 us, 5% measured"):
@@ -98,8 +98,9 @@ def test_rows_that_are_not_shown_are_summed_up():
 @pytest.mark.parametrize("width", [40, 57, 68, 80, 100])
 @pytest.mark.parametrize("name", ALL)
 def test_no_line_is_wider_than_the_terminal(name, width):
-    for line in workload_text(ALL[name](), width=width, color=False).split("\n"):
-        assert cells(line) <= width
+    for top in (3, None):
+        for line in workload_text(ALL[name](), top=top, width=width, color=False).split("\n"):
+            assert cells(line) <= width
 
 
 def test_names_from_a_file_do_not_move_the_screen():

@@ -11,7 +11,7 @@ from gemmlab.report.text import fact_lines, headline, joined
 from gemmlab.report.words import amount, clean, several
 from gemmlab.report.workload_story import SHOWN, Change, Story, Told, gain_text, rows_text
 
-NAME, DIGITS = 23, 2  #: least columns of a multiplication's sizes, and of a row's number
+DIGITS = 2  #: columns of a row's number at least
 HEADS = ("times", "FLOP", "of time", "time", "gain")
 SIZES = (6, 5, 7, 8, 8)
 BOUND = 10
@@ -72,10 +72,11 @@ def table(told: Story, top: int | None, canvas: Canvas) -> list[str]:
     if canvas.narrow:
         lines += [line for row in rows for line in stacked(row, len(kinds) > 1, canvas)]
     else:
-        room = canvas.width - DIGITS - 1 - sum(SIZES) - len(SIZES) - MARGIN - BOUND
+        digits = max(DIGITS, len(str(rows[-1].number)))
+        room = canvas.width - digits - 1 - sum(SIZES) - len(SIZES) - MARGIN - BOUND
         heads = "".join(f" {text:>{size}}" for text, size in zip(HEADS, SIZES, strict=True))
-        lines.append(canvas.paint(f"{'':{DIGITS + 1 + room}}{heads}{'':{MARGIN}}bound", "dim"))
-        lines += [line for row in rows for line in side_by_side(row, room, len(kinds) > 1, canvas)]
+        lines.append(canvas.paint(f"{'':{digits + 1 + room}}{heads}{'':{MARGIN}}bound", "dim"))
+        lines += [line for row in rows for line in side_by_side(row, (digits, room), len(kinds) > 1, canvas)]
     left = told.left(top)
     return [*lines, *canvas.wrap(f"{left}: --top {top_of(told)} shows all", hang=2)] if left else lines
 
@@ -85,20 +86,21 @@ def top_of(told: Story) -> int:
     return len(told.known())
 
 
-def side_by_side(row: Told, room: int, mixed: bool, canvas: Canvas) -> list[str]:
-    """One multiplication: its figures in columns, then why and what it is."""
+def side_by_side(row: Told, columns: tuple[int, int], mixed: bool, canvas: Canvas) -> list[str]:
+    """One multiplication: its figures in columns behind those of its number and name, then why and what it is."""
+    digits, room = columns
     figures = (row.times, row.flop, row.share, row.time, row.gain)
     tail = "".join(f" {text:>{size}}" for text, size in zip(figures, SIZES, strict=True))
     tail += f"{'':{MARGIN}}{shorten(canvas.fit(row.bound), BOUND)}"
-    name, mark = canvas.fit(row.name), f"{row.number:>{DIGITS}} "
+    name, mark = canvas.fit(row.name), f"{row.number:>{digits}} "
     if any(len(text) > size for text, size in zip(figures, SIZES, strict=True)):
         return stacked(row, mixed, canvas)
     if cells(name) > room:
-        lines = canvas.wrap(f"{mark.strip()} {name}", DIGITS - len(str(row.number)), "strong", 3)
+        lines = canvas.wrap(f"{mark.strip()} {name}", digits - len(str(row.number)), "strong", 3)
         lines.append(" " * (len(mark) + room) + tail)
     else:
         lines = [mark + canvas.paint(name, "strong") + " " * (room - cells(name)) + tail]
-    return lines + canvas.wrap(below(row, mixed), DIGITS + 1, "dim", 2)
+    return lines + canvas.wrap(below(row, mixed), digits + 1, "dim", 2)
 
 
 def stacked(row: Told, mixed: bool, canvas: Canvas) -> list[str]:

@@ -13,7 +13,7 @@ from gemmlab.report import story
 from gemmlab.report.canvas import Canvas, cells
 from gemmlab.report.text import headline, joined
 from gemmlab.report.words import amount, clean, several
-from gemmlab.report.workload_story import SHOWN, Placed, Story, exact, grouped, shown_format, shown_place
+from gemmlab.report.workload_story import SHOWN, STEPPED, Placed, Story, exact, grouped, shown_format, shown_place
 
 SIZES = (11, 11, 11)  #: columns of both times and their difference
 NOTABLE = 0.01  #: of a step: an operator that multiplies nothing is told where its time changes by more
@@ -66,7 +66,7 @@ class Sides(NamedTuple):
         """Where the time of a step goes in each."""
         a, b = self.found.before, self.found.after
         parts = [
-            ("a step", a.time_s, b.time_s),
+            ("a step" if {a.workload.kind, b.workload.kind} & {*STEPPED} else "all together", a.time_s, b.time_s),
             ("  multiplications", a.multiplying_s, b.multiplying_s),
             ("  everything else", a.rest_s, b.rest_s),
             ("  not read", a.unread_s, b.unread_s),
@@ -112,7 +112,7 @@ class Sides(NamedTuple):
                 words = [
                     told.often(each.section.count) if test == "count" else shown_format(each) for told, each in both
                 ]
-                said.append(" -> ".join(words))
+                said.append(", ".join(f"{name} {word}" for name, word in zip("AB", words, strict=False)))
         causes = list(dict.fromkeys(clean(each.section.cause) for _, each in both))
         said += [" -> ".join(cause or "unnamed" for cause in causes), shown_place(both[-1][1].row.call)]
         return "; ".join(filter(None, said))

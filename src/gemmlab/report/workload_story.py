@@ -98,7 +98,7 @@ class Story(NamedTuple):
         said += [clean(f"{name} {value}") for name, value in work.settings]
         lines = ["; ".join(said)]
         if work.chip:
-            lines.append(clean(f"measured on {work.chip}"))
+            lines.append(clean(f"recorded on {work.chip}"))
         first = next((row.record for row in self.answer.rows if row.record.chip), None)
         status = f", {story.chip_status(first)}" if first else ""
         return [*lines, clean(f"predicted for {self.answer.chip}{status}")]
