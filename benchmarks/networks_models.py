@@ -21,7 +21,7 @@ class Choice(NamedTuple):
     padded: bool = False  #: the odd size at the next multiple of 8 or 64
     channels_last: bool = False
     batched: bool = False  #: experts in one batched multiplication instead of a loop
-    compiled: bool = False  #: torch.compile
+    compiled: bool = False  #: each block by torch.compile
 
 
 class Network(NamedTuple):
@@ -51,18 +51,20 @@ def integers(most: int, *shape: int) -> torch.Tensor:
 
 
 def bert(choice: Choice, small: bool) -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
-    """BERT-large as it was trained before: masked words and the next sentence, sequence 512, 16 sequences."""
+    """BERT-large as it was trained before: masked words and the next sentence, 32 sequences of 512."""
     from transformers import BertConfig, BertForPreTraining
 
     vocabulary = 30528 if choice.padded else 30522
     sizes: dict[str, Any] = {
         "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096,
     }  # fmt: skip
-    batch, length = 16, 512
+    batch, length = 32, 512
     if small:
         sizes = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 128}
         batch, length = 2, 32
     model = BertForPreTraining(BertConfig(vocab_size=vocabulary, max_position_embeddings=length, **sizes))
+    for block in model.bert.encoder.layer if choice.compiled else ():
+        block.compile()
     tokens = integers(30522, batch, length)
     names = ("input_ids", "labels", "next_sentence_label")
     return Lossy(model, *names), (tokens, integers(30522, batch, length), integers(2, batch))
@@ -207,18 +209,19 @@ class ResNet(nn.Module):
 
 
 def resnet50(choice: Choice, small: bool) -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
-    """ResNet-50, 128 images of 224 x 224."""
+    """ResNet-50, 256 images of 224 x 224."""
     order = torch.channels_last if choice.channels_last else torch.contiguous_format
     model = ResNet((1, 1), 8, 10) if small else ResNet((3, 4, 6, 3), 64, 1000)
-    shape, classes = ((2, 3, 32, 32), 10) if small else ((128, 3, 224, 224), 1000)
+    shape, classes = ((2, 3, 32, 32), 10) if small else ((256, 3, 224, 224), 1000)
     images = torch.randn(*shape).contiguous(memory_format=order)
     return model.to(memory_format=order), (images, integers(classes, shape[0]))  # type: ignore[call-overload]
 
 
 NETWORKS = {
     "bert": Network(
-        bert, Choice("bfloat16"), {"alignment": Choice("bfloat16", padded=True)},
-        "BERT-large, 16 sequences of 512, bfloat16 autocast; its vocabulary is 30522",
+        bert, Choice("bfloat16"),
+        {"alignment": Choice("bfloat16", padded=True), "compiled": Choice("bfloat16", compiled=True)},
+        "BERT-large, 32 sequences of 512, bfloat16 autocast; its vocabulary is 30522",
     ),
     "gpt2": Network(
         gpt2, Choice("bfloat16"), {"alignment": Choice("bfloat16", padded=True)},
@@ -239,7 +242,7 @@ NETWORKS = {
             "channels-last": Choice("float32", channels_last=True), "format": Choice("bfloat16"),
             "channels-last and format": Choice("bfloat16", channels_last=True),
         },
-        "ResNet-50, 128 images of 224 x 224, float32 with cuDNN's tf32, channels first",
+        "ResNet-50, 256 images of 224 x 224, float32 with cuDNN's tf32, channels first",
     ),
 }  # fmt: skip
 
@@ -257,13 +260,12 @@ class Step:
             if isinstance(self.model, ResNet)
             else torch.optim.AdamW(self.model.parameters(), lr=1e-5)
         )
-        self.module: Any = torch.compile(self.model) if choice.compiled else self.model
 
     def __call__(self) -> None:
         tf32 = self.choice.precision == "tf32"
         torch.set_float32_matmul_precision("high" if tf32 else "highest")
         with torch.autocast(self.device, torch.bfloat16, enabled=self.choice.precision == "bfloat16"):
-            loss = self.module(*self.inputs)
+            loss = self.model(*self.inputs)
         loss.backward()
         self.optimizer.step()
         self.optimizer.zero_grad()

@@ -28,7 +28,7 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerActivity, profile, schedule
 
-from networks_models import NETWORKS, Choice, Network, Step
+from networks_models import NETWORKS, Network, Step
 
 ROUNDS, STEPS, WARM, TRACED = 5, 5, 3, 2
 REST_S = 0.3  # between bursts
@@ -162,7 +162,6 @@ def main() -> None:
     parser.add_argument("--traces", type=Path, default=Path("traces"))
     parser.add_argument("--only", default="", help="networks whose name has this")
     parser.add_argument("--seconds", type=float, default=300.0, help="after which nothing new begins")
-    parser.add_argument("--compiled", action="store_true", help="BERT with torch.compile too, last")
     parser.add_argument("--dry", action="store_true")
     options = parser.parse_args()
     options.traces.mkdir(parents=True, exist_ok=True)
@@ -175,15 +174,12 @@ def main() -> None:
         "rows": [],
     }
     asked = {name: each for name, each in NETWORKS.items() if options.only in name}
-    if options.compiled:
-        bert = NETWORKS["bert"]
-        asked["bert compiled"] = bert._replace(given=Choice("bfloat16", compiled=True), changes={})
     for name, network in asked.items():
         if time.time() > deadline:
             print(f"{name}: no time was left", flush=True)
             continue
         begun = time.time()
-        rows = measured(name.replace(" ", "-"), network, options, watch)
+        rows = measured(name, network, options, watch)
         result["rows"] += rows
         print(*map(told, rows), f"{name}: {time.time() - begun:.1f} s", sep="\n", flush=True)
         options.out.write_text(json.dumps(result, indent=1) + "\n")
