@@ -406,12 +406,14 @@ MULTIPLY = """aten::mm aten::addmm_ aten::convolution.default extern_kernels.add
 triton_tem_fused_mm_3
 triton_tem_fused_addmm_gelu_9 ampere_sgemm_128x64_tn nvjet_hsh_128x256 sm80_xmma_fprop_implicit_gemm Cijk_Ailk_Bljk_HHS
 flash_attn::_flash_attn_forward vllm::unified_attention mylib::linear gemv2T_kernel flash_fwd_kernel
-aten::_sparse_mm higher_order.flex_attention flash_attn::_flash_attn_varlen_backward fmha_cutlassF_bf16_aligned"""
+aten::_sparse_mm higher_order.flex_attention flash_attn::_flash_attn_varlen_backward
+fmha_cutlassF_bf16_aligned fused_moe_kernel
+void_flash::flash_bwd_dq_dk_dv_loop_softmax _ZN7cutlass13device_kernelIN5flash11FlashAttnFwdSm90ESoftmaxE"""
 DO_NOT = """aten::relu aten::t aten::mkldnn_reorder_conv2d_weight aten::_cudnn_rnn_flatten_weight AddmmBackward0
 triton_poi_fused_addmm_relu_0 triton_per_fused_native_layer_norm_0 vectorized_elementwise_kernel aten::_fused_sdp_choice
 aten::_convert_weight_to_int4pack quantized::linear_prepack splitKreduce_kernel upsample_bilinear2d_out_frame
-mylib::gelu
-aten::linalg_norm Memcpy softmax_warp_forward aten::native_layer_norm"""
+mylib::gelu aten::linalg_norm
+_quantized::wrapped_fbgemm_pack_gemm_matrix_fp16 Memcpy softmax_warp_forward aten::native_layer_norm"""
 
 
 @pytest.mark.parametrize("name", MULTIPLY.split())

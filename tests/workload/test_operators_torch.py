@@ -177,6 +177,51 @@ def test_the_told_layout_reads_the_operands(data, m, n, k):
     assert problem.compulsory_bytes == 8 * (m * k + k * n + m * n)
 
 
+def matrix_read(matrix, letter, leading, start, held):
+    """What the told layout reads of a matrix that is a view of memory, or of PyTorch's copy of one that is not."""
+    rows, columns = matrix.shape
+    if matrix.data_ptr() != held.data_ptr() or not readable(matrix):
+        held, start = matrix.contiguous(), 0
+        start = held.storage_offset()
+    return as_told(letter, rows, columns, leading, start, held)
+
+
+@settings(max_examples=100)
+@given(st.lists(sizes, min_size=2, max_size=4), st.lists(sizes, max_size=2), st.integers(1, 2), st.data())
+def test_the_told_layout_reads_what_is_folded(left, right, count, data):
+    """Axes of a tensor that is permuted, as tensordot merges them."""
+    order = data.draw(st.permutations(range(len(left))))
+    a = torch.randn([left[axis] for axis in order]).permute([order.index(axis) for axis in range(len(left))])
+    over = sorted(data.draw(st.permutations(range(len(left))))[:count])
+    b = torch.randn([left[axis] for axis in over] + right)
+    told = Operation("aten::tensordot", (described(a), described(b), over, list(range(len(over)))))
+    (product,) = products(told, Settings())
+    problem, free = product.problem, [axis for axis in range(a.dim()) if axis not in over]
+    first = a.permute([*free, *over]).reshape(problem.m, problem.k)
+    second = b.reshape(problem.k, problem.n)
+    read = (
+        matrix_read(first, problem.layout[0], problem.lda, a.storage_offset(), a),
+        matrix_read(second, problem.layout[1], problem.ldb, b.storage_offset(), b),
+    )
+    torch.testing.assert_close(read[0] @ read[1], first @ second)
+
+
+@settings(max_examples=60)
+@given(st.data(), sizes, sizes, sizes, st.sampled_from(["row", "whole", "column", "none"]))
+def test_bytes_are_those_of_the_tensors(data, m, n, k, kind):
+    a, b = torch.randn(m, k), torch.randn(k, n)
+    added = {"row": torch.randn(n), "whole": torch.randn(m, n), "column": torch.randn(m, 1), "none": torch.randn(n)}[
+        kind
+    ]
+    beta = 0 if kind == "none" else 1
+    ((func, args, kwargs, result),) = record(lambda: torch.addmm(added, a, b, beta=beta))
+    (product,) = products(operation_of(func, args, kwargs, result), Settings())
+    row = kind == "row" or (kind == "whole" and m == 1) or (kind == "column" and n == 1 and m == 1)
+    plus = {"row": n, "whole": m * n, "column": m * n, "none": 0}[kind]  # a column is copied into the result first
+    assert product.problem.compulsory_bytes == 4 * (m * k + k * n + plus + m * n)
+    assert (product.problem.epilogue == "bias") == row
+
+
 @settings(max_examples=60)
 @given(st.data(), sizes, sizes, sizes, sizes)
 def test_fixed_operators(data, batch, m, n, k):

@@ -67,14 +67,13 @@ def convolution(given: Arguments, transposed: bool = False) -> Products:
     """A convolution, or a transposed one, of an input with a weight."""
     weight = given.tensor("weight", "W")
     image = batched(given.tensor("input", "self", "X"), weight)
-    result = given.outputs[0].shape if given.outputs else ()
-    result = (
-        result if len(result) == len(weight.shape) else ((1, *result) if len(result) == len(weight.shape) - 1 else ())
-    )
-    sizes = sizes_of(given, image, weight, result, transposed or turned(given))
+    transposed = transposed or turned(given)
+    result: tuple[int, ...] = given.outputs[0].shape if given.outputs else ()
+    result = (1,) * (len(weight.shape) - len(result)) + result if len(result) >= len(weight.shape) - 1 else ()
+    sizes = sizes_of(given, image, weight, result, transposed)
     bias = given.maybe("bias", "B")
     added = Added(bias, epilogue="bias") if bias is not None else Added()
-    return one_pass(given, sizes, "dgrad" if transposed or turned(given) else "forward", image, weight, added)
+    return one_pass(given, sizes, "dgrad" if transposed else "forward", image, weight, added)
 
 
 def turned(given: Arguments) -> bool:

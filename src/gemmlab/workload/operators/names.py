@@ -48,21 +48,21 @@ UNREADABLE: dict[str, str] = {
 }  # fmt: skip
 NOT_READ = "its name is that of a multiplication, but the order of its arguments is not known"
 
-WRAPPERS = re.compile(
-    r"Backward\d*$|^autograd::|^nn\.Module|^ProfilerStep|^triton_(poi|red|per|for)_|prepack|_pack\b|^aten::"
-)
-#: parts of names: of BLAS and its libraries, of convolutions, of attention
-PARTS = re.compile(
-    r"gemm|gemv|matmul|nvjet|cijk_|einsum|convolution|convolve|implicit_con|fprop|dgrad|wgrad|winograd|attention|attn"
-    r"|fmha|sdpa|flash_(fwd|bwd)|flashattn",
+#: autograd's nodes, regions, what the compiler fused without a multiplication, and PyTorch's operators of no table
+WRAPPERS = re.compile(r"Backward\d*$|^autograd::|^nn\.Module|^ProfilerStep|^triton_(poi|red|per|for)_|^aten::")
+#: parts of names that only multiplications have: those of BLAS, of convolutions and of attention in libraries' kernels
+CERTAIN = re.compile(
+    r"gemm|gemv|nvjet|cijk_|xmma|fused_moe|fprop|dgrad|wgrad|winograd|implicit_con|fmha|flash_?(attn_?)?(fwd|bwd)",
     re.IGNORECASE,
 )
+PARTS = re.compile(r"matmul|einsum|convolution|convolve|attention|attn|sdpa", re.IGNORECASE)
 WORDS = frozenset(("mm", "bmm", "addmm", "baddbmm", "addbmm", "conv1d", "conv2d", "conv3d", "conv", "lstm", "gru"))
 LIBRARY_WORDS = frozenset(("linear", "rnn", "bilinear", "mv", "addmv", "dot"))  # beside a namespace alone
-#: what names hold that only prepare or finish a multiplication, or whose parts mean something else
+PACKS = re.compile(r"prepack|_pack\b|pack_gemm|reorder|flatten_weight", re.IGNORECASE)
+#: what names hold that only prepare or finish a multiplication, or whose words mean something else
 ELSE = re.compile(
-    r"reorder|flatten_weight|memcpy|memset|elementwise|softmax|layer_?norm|splitkreduce|im2col|upsample|interpolat"
-    r"|transpose_kernel|permute|nchwToNhwc|nhwcToNchw|choice|workspace|heuristic",
+    r"memcpy|memset|elementwise|softmax|layer_?norm|splitkreduce|im2col|upsample|interpolat|transpose_kernel|permute"
+    r"|nchwToNhwc|nhwcToNchw|choice|workspace|heuristic",
     re.IGNORECASE,
 )
 
@@ -94,8 +94,10 @@ def multiplies(name: str) -> bool:
         return False
     if known(canonical(name)):
         return True
-    if WRAPPERS.search(name) or ELSE.search(name):
+    if WRAPPERS.search(name) or PACKS.search(name):
         return False
+    if CERTAIN.search(name) or ELSE.search(name):
+        return CERTAIN.search(name) is not None
     words = set(re.split(r"[^a-z0-9]+", name.lower()))
     if PARTS.search(name) or WORDS & words:
         return True
