@@ -19,6 +19,8 @@ FORMS = {
     "swapped": Engine(**BF16, block_n=16, consumers=1, stages=8, swapped=True),
     "swapped, unaligned D": Engine(**BF16, block_n=64, stages=6, swapped=True, rows_store=True),
     "cluster over k": Engine(**BF16, block_n=128, stages=6, parts=8),
+    "clusters over k": Engine(**BF16, block_n=128, stages=6, parts=8, groups=4),
+    "groups over k": Engine(**BF16, block_n=16, consumers=1, stages=12, groups=4, swapped=True),
     "float8": Engine(**FP8, block_n=256),
     "float8 promoted": Engine(**FP8, block_n=128, stages=6, promote=1),
     "float32 by pieces": Engine(
@@ -53,7 +55,7 @@ def test_instructions_and_registers(name, code, tmp_path):
     assert not [opcode for opcode in opcodes if opcode.startswith(("LDL", "STL"))]
     assert usage.registers * engine.threads <= machine_code.REGISTERS_OF_SM
     assert engine.shared_bytes <= machine_code.SHARED_LIMIT
-    assert any(opcode.startswith("UTMASTG") for opcode in opcodes) == (engine.store == 0 and engine.parts == 1)
+    assert any(opcode.startswith("UTMASTG") for opcode in opcodes) == (engine.store == 0 and engine.shares == 1)
 
 
 def innermost_loop(sass, opcode):

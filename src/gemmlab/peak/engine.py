@@ -43,7 +43,8 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     b_sides: bool = False  #: B's run along n
     swapped: bool = False  #: computes D's transpose and writes D
     rows_store: bool = False  #: D's rows are off the copy engine's road: each goes by itself
-    parts: int = 1  #: programs of one cluster that share k
+    parts: int = 1  #: programs of one cluster that share k; their sums meet in shared memory
+    groups: int = 1  #: clusters that share k; their sums meet in global memory
     blocks: int = 1  #: of D that a warpgroup holds in shared memory on their way
     early: bool = False  #: starts before the kernel in front of it has ended
 
@@ -54,7 +55,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
             raise GemmlabError(f"block_n={self.block_n} swapped is above 64 and no multiple of it")
         if (self.a_sides or self.b_sides) and bits_of(self.a_format) != 16:
             raise GemmlabError(f"{self.a_format} along m or n", "wgmma reads formats of 16 bits so, others along k")
-        if (self.store == 0 or self.parts > 1) and self.all_blocks % self.blocks:
+        if self.store == 0 and self.all_blocks % self.blocks:
             raise GemmlabError(f"blocks={self.blocks} do not divide the {self.all_blocks} of a tile")
         if self.pieces == 2 and not self.promote:
             raise GemmlabError("pieces without promotion", "the accumulator's own cut would be the error")
@@ -94,6 +95,8 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def d_bytes(self) -> int:
         """Shared memory of a warpgroup's part of D on its way: blocks, or whole rows with room for their shift."""
+        if self.shares > 1:
+            return 0
         if self.store == 1:
             rows, columns = (self.block_n, WARPGROUP) if self.swapped else (WARPGROUP, self.block_n)
             return round_up(rows * (2 * columns + 16), ROW_BYTES)
@@ -109,9 +112,9 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     def shared_bytes(self) -> int:
         """Shared memory of a program: the ring, or the sums of a cluster in its place; blocks of D; barriers."""
         ring = self.stages * self.stage_bytes
-        if self.parts > 1:
+        if self.shares > 1:
             ring = max(ring, 4 * self.block_m * (self.block_n + 4))
-        return ring + self.consumers * self.d_bytes + 16 * self.stages
+        return ring + self.consumers * self.d_bytes + 16 * self.stages + 16
 
     @property
     def threads(self) -> int:
@@ -127,7 +130,12 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
         """Programs of a launch on `most` SMs."""
         rows, columns = (n, m) if self.swapped else (m, n)
         tiles = ceil_div(rows, self.block_m) * ceil_div(columns, self.block_n)
-        return tiles * self.parts if self.parts > 1 else min(tiles, most)
+        return tiles * self.shares if self.shares > 1 else min(tiles, most)
+
+    @property
+    def shares(self) -> int:
+        """Programs that share k of one tile."""
+        return self.parts * self.groups
 
     def macros(self) -> dict[str, object]:
         """What the text asks for by name."""
@@ -146,6 +154,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
             "STORE_N": self.store_n,
             "BLOCKS": self.blocks,
             "PARTS": self.parts,
+            "GROUPS": self.groups,
             "EARLY": int(self.early),
         }
 

@@ -31,6 +31,8 @@ class Problem(ctypes.Structure):
         ("ldd", ctypes.c_longlong),
         ("row_scale", ctypes.c_void_p),
         ("column_scale", ctypes.c_void_p),
+        ("shares", ctypes.c_void_p),
+        ("arrived", ctypes.c_void_p),
     )
 
 
@@ -127,11 +129,12 @@ def multiplying(
     sms: int = 132,
     scales: tuple[int, int] = (0, 0),
     map_k: int = 0,
+    workspace: tuple[int, int] = (0, 0),
 ) -> Launch:
     """The launch of the wgmma kernel: A and B as their maps say, D of (m, n) rows `d.ld` apart.
 
     `sides` are m, n, k; `map_k` is how far along k a piece's partner lies, k itself where there is one piece. `scales`
-    are addresses of float32 factors of D's rows and columns, 0 for none.
+    are addresses of float32 factors of D's rows and columns, 0 for none; `workspace` those of `workspace_of`.
     """
     m, n, k = sides
     left, right = (b, a) if engine.swapped else (a, b)
@@ -142,10 +145,24 @@ def multiplying(
         for each in (left, right)
     ]
     box = (min(engine.block_n, 64), 64) if engine.swapped else (64, engine.store_n)
-    to = tensor_map(d.address, m, n, d.ld, d.element_bytes, box) if engine.store == 0 and engine.parts == 1 else maps[0]
-    problem = Problem(m, n, map_k or k, group_m, d.address, d.ld, scales[0] or None, scales[1] or None)
+    to = (
+        tensor_map(d.address, m, n, d.ld, d.element_bytes, box) if engine.store == 0 and engine.shares == 1 else maps[0]
+    )
+    problem = Problem(m, n, map_k or k, group_m, d.address, d.ld, scales[0] or None, scales[1] or None, *workspace)
     kernel = engine_kernel(engine, device)
     return kernel.prepare((engine.programs(m, n, sms),), engine.threads, (*maps, to, problem), early=engine.early)
+
+
+def workspace_of(engine: Engine, m: int, n: int, torch: Any, device: int) -> tuple[list[Any], tuple[int, int]]:
+    """What clusters that share k need in global memory: buffers, and the addresses of sums and of counters."""
+    if engine.groups == 1:
+        return [], (0, 0)
+    rows, columns = (n, m) if engine.swapped else (m, n)
+    tiles = ceil_div(rows, engine.block_m) * ceil_div(columns, engine.block_n)
+    there = f"cuda:{device}"
+    sums = torch.empty(tiles * engine.groups * engine.block_m * engine.block_n, dtype=torch.float32, device=there)
+    arrived = torch.zeros(tiles * engine.parts, dtype=torch.int32, device=there)
+    return [sums, arrived], (sums.data_ptr(), arrived.data_ptr())
 
 
 def box_of(operand: Stored, engine: Engine, *, first: bool) -> tuple[int, int]:

@@ -5,8 +5,9 @@
 // beside one another along k); PROMOTE (tiles of k after which sums go to registers outside; 0 never); A_SIDES, B_SIDES
 // (operands whose rows run along m, n); SWAPPED (sums are D's transpose's, D is written as it is); OUT (0: 16 bits by the
 // copy engine, 1: 16 bits row by row, 2: float32 by threads), OUT_PAIR; STORE_N (columns of a block of D), BLOCKS (of a
-// warpgroup in shared memory); PARTS (programs of one cluster that share k; a cluster then has one tile); EARLY
-// (programmatic dependent launch); WGMMA_TEXT.
+// warpgroup in shared memory); PARTS (programs of one cluster that share k; their sums meet in shared memory), GROUPS
+// (clusters that share k; theirs meet in global memory); EARLY (programmatic dependent launch); WGMMA_TEXT.
+#define SHARES (PARTS * GROUPS)
 #include "order.cuh"
 #include "store.cuh"
 
@@ -15,7 +16,7 @@ constexpr int A_BYTES = BLOCK_M * 128;
 constexpr int B_BYTES = (B_SIDES ? (BLOCK_N + 63) / 64 * 64 : BLOCK_N) * 128;
 constexpr int STAGE_BYTES = PIECES * (A_BYTES + B_BYTES);
 constexpr int SIDES_BOX = 64 * 128;  // a box of 64 k by 64 elements along m or n
-constexpr int D_BYTES = OUT == 0 ? BLOCKS * BLOCK_BYTES : OUT == 1 ? (LOOSE_BYTES + 127) / 128 * 128 : 0;
+constexpr int D_BYTES = SHARES > 1 ? 0 : OUT == 0 ? BLOCKS * BLOCK_BYTES : OUT == 1 ? (LOOSE_BYTES + 127) / 128 * 128 : 0;
 constexpr int THREADS = 128 * (CONSUMERS + 1);
 
 struct Problem {
@@ -25,9 +26,11 @@ struct Problem {
   long long ldd;       // elements
   const float* row_scale;     // factor of each row of D; 0: none
   const float* column_scale;
+  float* shares;       // of GROUPS: sums of each tile, group by group
+  u32* arrived;        // how many groups have brought theirs, a number for each tile and program of a cluster; zeros
 };
 
-#if PARTS > 1
+#if SHARES > 1
 // Partial sums of a cluster's programs meet in shared memory: each adds its share of the tile, in the order of k.
 constexpr int SUM_LD = BLOCK_N + 4;
 
@@ -40,8 +43,11 @@ DEVICE float sum_of_peer(u32 address, u32 peer) {
 }
 
 DEVICE void cluster_barrier() {
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+  if (PARTS > 1)
+    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
+
+DEVICE void consumers_barrier() { asm volatile("bar.sync 8, %0;" ::"n"(128 * CONSUMERS) : "memory"); }
 #endif
 
 DEVICE float scale_of(const float* scale, int at, int limit) { return scale && at < limit ? scale[at] : 1.0f; }
@@ -71,6 +77,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   extern __shared__ __align__(1024) unsigned char shared[];
   const u32 ring = shared_address(shared), blocks = ring + STAGES * STAGE_BYTES;
   const u32 full = blocks + CONSUMERS * D_BYTES, empty = full + 8 * STAGES;
+  const u32 note = empty + 8 * STAGES;  // a number that one thread tells the others
   const int thread = threadIdx.x, group = thread / 128, warp = thread % 128 / 32, lane = thread % 32;
   if (thread == 0) {
     for (int stage = 0; stage < STAGES; stage++) {
@@ -88,14 +95,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   const int sum_rows = SWAPPED ? p.n : p.m, sum_columns = SWAPPED ? p.m : p.n;
   const Tiles tiles{(sum_rows + BLOCK_M - 1) / BLOCK_M, (sum_columns + BLOCK_N - 1) / BLOCK_N, p.group_m};
   const int steps = (p.k + TILE_K - 1) / TILE_K, count = tiles.down * tiles.across;
-  const int part = blockIdx.x % PARTS, begin = part * steps / PARTS, end = (part + 1) * steps / PARTS;
+  // with shares of k a cluster has one tile, and GROUPS clusters have the same one
+  const int part = blockIdx.x % PARTS, group_of = blockIdx.x / PARTS % GROUPS, share = group_of * PARTS + part;
+  const int begin = (int)((long long)share * steps / SHARES), end = (int)((long long)(share + 1) * steps / SHARES);
+  const int first_tile = blockIdx.x / SHARES, tile_step = gridDim.x / SHARES;
   int stage = 0;
   u32 parity = 0;
 
   if (group == 0) {
     if (CONSUMERS == 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
     if (thread == 0) {
-      for (int tile = blockIdx.x / PARTS; tile < count; tile += gridDim.x / PARTS) {
+      for (int tile = first_tile; tile < count; tile += tile_step) {
         int row, column;
         tiles.at(tile, row, column);
         row *= BLOCK_M;
@@ -129,7 +139,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         }
       }
     }
-#if PARTS > 1
+#if SHARES > 1
     __syncwarp();
     cluster_barrier();  // they are all threads': two, as below
     cluster_barrier();
@@ -145,7 +155,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 #if PIECES == 2
     float cross[SUMS];
 #endif
-    for (int tile = blockIdx.x / PARTS; tile < count; tile += gridDim.x / PARTS) {
+    for (int tile = first_tile; tile < count; tile += tile_step) {
       int row, column;
       tiles.at(tile, row, column);
       row = row * BLOCK_M + 64 * consumer;
@@ -203,9 +213,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
       }
 #endif
       const int top = 16 * warp + lane / 4, left = 2 * (lane % 4);
-#if PARTS > 1
+#if SHARES > 1
       // the ring is free once both warpgroups have multiplied: nothing more is fetched
-      asm volatile("bar.sync 8, %0;" ::"n"(128 * CONSUMERS) : "memory");
+      consumers_barrier();
       const u32 mine = ring + 4 * (64 * consumer * SUM_LD);
 #pragma unroll
       for (int at = 0; at < SUMS; at += 2) {
@@ -213,12 +223,37 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(total[at]), "f"(total[at + 1]) : "memory");
       }
       cluster_barrier();
+#if GROUPS > 1
+      constexpr int GROUP_SUMS = BLOCK_M * BLOCK_N;
+      float* shared_sums = p.shares + ((long long)tile * GROUPS * CONSUMERS + consumer) * (64 * BLOCK_N);
+#endif
       for (int at = part * 128 + local; at < 64 * BLOCK_N; at += PARTS * 128) {
         const int r = at / BLOCK_N, c = at % BLOCK_N;
         float sum = 0.0f;
 #pragma unroll
         for (int peer = 0; peer < PARTS; peer++) sum += sum_of_peer(mine + 4 * (r * SUM_LD + c), peer);
+#if GROUPS > 1
+        shared_sums[group_of * GROUP_SUMS + at] = sum;
+      }
+      __threadfence();
+      consumers_barrier();
+      u32* arrived = p.arrived + tile * PARTS + part;
+      u32 before;
+      if (thread == 128) asm volatile("st.shared.u32 [%0], %1;" ::"r"(note), "r"(atomicAdd(arrived, 1u)) : "memory");
+      consumers_barrier();
+      asm volatile("ld.shared.u32 %0, [%1];" : "=r"(before) : "r"(note) : "memory");
+      if (before == GROUPS - 1) {  // all groups' sums are there: added in the order of k, whoever came last
+        __threadfence();
+        if (thread == 128) *arrived = 0;
+        for (int at = part * 128 + local; at < 64 * BLOCK_N; at += PARTS * 128) {
+          float sum = 0.0f;
+#pragma unroll
+          for (int of = 0; of < GROUPS; of++) sum += __ldcg(shared_sums + of * GROUP_SUMS + at);
+          one_result(p, row + at / BLOCK_N, column + at % BLOCK_N, sum);
+        }
+#else
         one_result(p, row + r, column + c, sum);
+#endif
       }
       cluster_barrier();
 #elif OUT == 2
