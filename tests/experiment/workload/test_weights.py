@@ -52,6 +52,13 @@ def test_a_tied_weight_is_found_by_its_size():
     assert found.weight.vocabulary
 
 
+def test_a_shared_parameter_goes_by_the_module_that_multiplies():
+    weight = Weight("tokens.weight = head.weight", 50257, 768, True)
+    assert weight.module == "head"
+    assert same_place(weight, "head")
+    assert same_place(weight, "model.tokens")
+
+
 def test_data_is_nobodys():
     batched = Call(Gemm(197, 197, 64, layout="nt", batch=12), "aten::bmm", phase="forward")
     assert sides_of(batched, {}) == NOBODYS
@@ -67,6 +74,8 @@ def test_data_is_nobodys():
         ("model.embed_tokens.weight", 32000, True),
         ("lm_head.weight", 128256, True),
         ("lm_head.weight", 2, False),
+        ("tokens.weight = head.weight", 50257, True),
+        ("classes.weight", 21841, False),
         ("h.0.mlp.c_fc.weight", 50257, False),
         ("", 50257, True),
         ("", 3072, False),

@@ -16,25 +16,39 @@ FEWEST_WORDS = 1000
 SURELY_WORDS = 16384  # outputs, and four times as many as inputs, where nobody tells a name
 
 
+TIED = " = "  # between the names of one parameter
+
+
 class Weight(NamedTuple):
     """A parameter as multiplications use it."""
 
-    name: str  #: in the model; empty where the source names no parameters
+    name: str  #: in the model, several where it is shared; empty where the source names no parameters
     outs: int
     ins: int
     linear: bool  #: stored (outs, ins), as nn.Linear does; transformers' Conv1D stores (ins, outs)
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Each of its names."""
+        return tuple(self.name.split(TIED)) if self.name else ()
+
+    @property
     def vocabulary(self) -> bool:
         """Whether its outputs are words: an output layer, tied to an embedding or alone."""
-        if self.name and VOCABULARY.search(self.name):
-            return self.outs >= FEWEST_WORDS
-        return not self.name and self.outs >= max(SURELY_WORDS, 4 * self.ins)
+        if self.name:
+            tied = len(self.names) > 1 and self.linear
+            return self.outs >= FEWEST_WORDS and (tied or any(VOCABULARY.search(name) for name in self.names))
+        return self.outs >= max(SURELY_WORDS, 4 * self.ins)
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """The modules that own it."""
+        return tuple(module for name in self.names if (module := name.rpartition(".")[0]))
 
     @property
     def module(self) -> str:
-        """The module that owns it."""
-        return self.name.rpartition(".")[0]
+        """The module that multiplies by it: the last that owns it."""
+        return self.modules[-1] if self.modules else ""
 
     @property
     def every(self) -> Weight:
@@ -107,8 +121,8 @@ def guessed(call: Call, weights: Iterable[Weight], ways: tuple[tuple[str, str], 
 
 def same_place(weight: Weight, place: str) -> bool:
     """Whether the weight belongs to the module at that place."""
-    pattern = weight.module  # of many layers' weights, with a star for what differs
-    return bool(pattern) and (fnmatchcase(place, pattern) or fnmatchcase(place, "*." + pattern))
+    patterns = weight.modules  # of many layers' weights, with a star for what differs
+    return any(fnmatchcase(place, pattern) or fnmatchcase(place, "*." + pattern) for pattern in patterns)
 
 
 def turned(weight: Weight, problem: Gemm, ways: Iterable[tuple[str, str]]) -> Sides:
