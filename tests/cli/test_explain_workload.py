@@ -78,6 +78,8 @@ def test_a_list_of_shapes_keeps_its_table_and_has_the_answer_for_the_asking(expl
     answered = explain("shapes.csv", "--top", "1")
     assert "If every multiplication were at its limit" in " ".join(answered.out.split())
     assert "1 more:" in answered.out
+    suite = ("waves", "--top", "2", "--json")
+    assert explain("--suite", *suite).out == explain(*suite).out != ""
 
 
 def test_the_chip_and_the_format_matter(explain):

@@ -12,7 +12,11 @@ WIDTH = Flag("width", "Columns of the text, 40 to 100; default the terminal's.",
 SETTING = Section(
     "Where",
     (
-        Flag("chip", "A chip that `gemmlab chips` lists, or one's own file; default h100-sxm.", "NAME|FILE.toml"),
+        Flag(
+            "chip",
+            "A chip that `gemmlab chips` lists, or one's own file; default h100-sxm, of a trace its own.",
+            "NAME|FILE.toml",
+        ),
         Flag("measured", "A time that you measured, 208us or 1.3ms, told beside the prediction.", "TIME", seconds),
     ),
 )
@@ -135,7 +139,7 @@ WORKLOAD = Section(
         Flag("matmul_precision", "Models: what float32 may be multiplied in: highest, high or medium.", "NAME"),
         Flag("channels_last", "Models: images and filters with their channels running fastest."),
         Flag("compile", "Models: as torch.compile runs it, elementwise operators fused."),
-        Flag("optimizer", "Models: one step of this optimiser, too: adamw, sgd, ...", "NAME"),
+        Flag("optimizer", "Models: a step of this optimiser, too: adamw, adam, momentum, sgd.", "NAME"),
         Flag("dtype", "Models: what the weights are turned into.", "FORMAT"),
         Flag("arguments", "Models: an argument of NAME, or of a transformers configuration.", "NAME=VALUE", pair, True),
         Flag("config", "Models of transformers: their configuration.", "FILE.json"),
@@ -150,7 +154,7 @@ OUTPUT = Section(
     (
         JSON,
         Flag("csv", "Write one line a multiplication; - is standard output.", "FILE"),
-        Flag("plot", "Write the pictures of one multiplication as SVG.", "FILE.svg"),
+        Flag("plot", "Write the pictures of one multiplication, or a network's treemap, as SVG.", "FILE.svg"),
         Flag("html", "Write a page that needs nothing else.", "FILE"),
         WIDTH,
         Flag("no_advice", "Leave out what to change."),

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 def explain_workload(source: Sequence[str], given: dict[str, Any], output: dict[str, Any]) -> int:
     """Explain a network, or two; raises GemmlabError before anything is printed or written."""
+    if not source and "suite" in given and "diff" not in given:
+        source, given = (given["suite"],), {name: value for name, value in given.items() if name != "suite"}
     refuse(source, given)
     from gemmlab import chips
 
