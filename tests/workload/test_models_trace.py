@@ -318,3 +318,20 @@ def test_a_kernel_that_is_switched_off_is_not_chosen():
 
     workload = trace_model(Attend(), torch.randn(2, 4, 16, 64, dtype=torch.bfloat16, requires_grad=True))
     assert dict(workload.settings)["attention"] == "unfused attention"
+
+
+def test_flex_attention_and_its_gradient():
+    flexible = pytest.importorskip("torch.nn.attention.flex_attention", reason="PyTorch before 2.5 has none")
+    if not hasattr(torch.utils._python_dispatch.TorchDispatchMode, "supports_higher_order_operators"):
+        pytest.skip("this PyTorch hands no operator with functions among its arguments on")
+
+    class Flex(nn.Module):
+        def forward(self, query):
+            return flexible.flex_attention(query, query, query, score_mod=lambda score, b, h, q, k: score * 2 + q)
+
+    workload = trace_model(Flex(), torch.randn(2, 4, 128, 64, requires_grad=True))
+    once = 2 * 2 * 4 * 128 * 128 * 64
+    assert sum(call.flop for call in workload.calls if call.phase == "forward") == 2 * once
+    assert {call.operator for call in workload.calls} == {"flex_attention", "flex_attention_backward"}
+    assert "every block of the scores is counted" in workload.notes[0]
+    assert all(other.bytes < 1024 for other in workload.others)  # masks of blocks, and the function on scalars

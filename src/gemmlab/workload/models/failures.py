@@ -73,7 +73,7 @@ def missing(error: BaseException, at: str) -> GemmlabError:
     """An operator of which nobody says the shape of its result."""
     text = str(error)
     operator = text if isinstance(error, MissingKernelError) else operator_in(text)
-    if operator.startswith("aten::"):
+    if operator.startswith("aten::") or "::" not in operator:
         return GemmlabError(
             f"{at}: {operator} has no rule of shapes in this PyTorch",
             "a newer PyTorch may have one; or profile a real step and explain its trace",
@@ -88,12 +88,18 @@ def is_missing(error: BaseException) -> bool:
     """Whether PyTorch complains of an operator without a kernel for tensors without elements."""
     text = str(error)
     return isinstance(error, NotImplementedError | RuntimeError) and (
-        ("Meta" in text and "Could not run" in text) or "no fake impl" in text or "abstract impl" in text
+        ("Meta" in text and "Could not run" in text)
+        or "no rule registered for HigherOrderOperator" in text
+        or "no fake impl" in text
+        or "abstract impl" in text
     )
 
 
 def operator_in(text: str) -> str:
     """The operator's name in PyTorch's complaint."""
+    words = text.split()
+    if "HigherOrderOperator" in words[:-1]:
+        return words[words.index("HigherOrderOperator") + 1]
     found = [word.strip("'`\".,:()") for word in text.replace("\n", " ").split() if "::" in word]
     return found[0] if found else "it calls"
 

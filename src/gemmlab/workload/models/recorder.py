@@ -14,10 +14,11 @@ from typing import Any
 import msgspec
 import torch
 import torch._meta_registrations  # rules of shapes, which older versions load late
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
-from gemmlab.workload.models import reading, shapes
+from gemmlab.workload.models import flexible, reading, shapes
 from gemmlab.workload.models.arithmetic import arithmetic
 from gemmlab.workload.models.failures import DataDependentError, MissingKernelError
 from gemmlab.workload.models.places import Places
@@ -62,6 +63,8 @@ class Recorder(TorchDispatchMode):
         self.switches: dict[Settings, Settings] = {}
         self.held: list[Any] = []
 
+    supports_higher_order_operators = True
+
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
         """torch.compile's machinery, which takes seconds to load, need not be kept out: all code runs as written."""
@@ -71,7 +74,19 @@ class Recorder(TorchDispatchMode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         with torch._C.DisableTorchFunction():
+            if not isinstance(func, torch._ops.OpOverload):
+                return self.flexible(func, args)
+            if any(isinstance(each, FakeTensor) for each in args):  # PyTorch looks into a function, and runs nothing
+                return func(*args, **(kwargs or {}))
             return self.call(func, args, dict(kwargs or {}))
+
+    def flexible(self, func: Any, args: tuple[Any, ...]) -> Any:
+        """Attention with functions among its arguments."""
+        lifted = tuple(self.lifted(each) if isinstance(each, torch.Tensor) else each for each in args)
+        tensors, result = flexible.run(func, lifted)
+        moved = sum(map(reading.touched_bytes, reading.flat([tensors, result])))
+        self.keep(flexible.operation(func, tensors, result, self.names), moved, False, tensors, result)
+        return result
 
     def call(self, func: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """One operator: its result, after it is written down."""
@@ -166,18 +181,25 @@ class Recorder(TorchDispatchMode):
             self.follow(args[0], result)
         if reading.runs_no_kernel(func):
             return
+        operation = reading.operation_of(func, args, keywords, result, self.names)
+        moved = reading.traffic_bytes(func, args, keywords, result)
+        pointwise = torch.Tag.pointwise in func.tags or func._schema.name in shapes.POINTWISE
+        self.keep(operation, moved, pointwise, [args, keywords], result)
+
+    def keep(self, operation: Operation, moved: int, pointwise: bool, given: Any, result: Any) -> None:
+        """One call more."""
         place, phase = self.where()
-        inputs, outputs = list(reading.flat([args, keywords])), list(reading.flat(result))
+        inputs, outputs = list(reading.flat(given)), list(reading.flat(result))
         self.held.extend(tensor.untyped_storage() for tensor in outputs if tensor.is_meta)
         switches = arithmetic()
         self.events.append(
             Event(
-                operation=reading.operation_of(func, args, keywords, result, self.names),
+                operation=operation,
                 settings=self.switches.setdefault(switches, switches),
                 place=place,
                 phase=phase,
-                bytes=reading.traffic_bytes(func, args, keywords, result),
-                pointwise=torch.Tag.pointwise in func.tags or func._schema.name in shapes.POINTWISE,
+                bytes=moved,
+                pointwise=pointwise,
                 reads=tuple(map(reading.address, inputs)),
                 writes=tuple(map(reading.address, outputs)),
                 sizes={reading.address(each): reading.touched_bytes(each) for each in (*inputs, *outputs)},

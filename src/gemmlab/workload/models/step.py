@@ -13,7 +13,7 @@ import torch
 from torch.utils._pytree import tree_map
 
 from gemmlab.record import GemmlabError
-from gemmlab.workload.models import arithmetic, fusing
+from gemmlab.workload.models import arithmetic, flexible, fusing
 from gemmlab.workload.models.collecting import collected
 from gemmlab.workload.models.failures import failure, place_of
 from gemmlab.workload.models.optimizers import optimizer_step
@@ -121,6 +121,8 @@ class Step:
             self.settings["compiled"] = ", ".join(sorted(self.places.compiled))
         if any(event.operation.name in GROUPED for event in events):
             self.notes.append(EVEN)
+        if any(event.operation.name == flexible.FORWARD for event in events):
+            self.notes.append(flexible.DENSE)
         found = collected(events)
         for kernel in kernels:
             found.add_other(fusing.NAME, kernel.phase, kernel.bytes, kernel.flop)
