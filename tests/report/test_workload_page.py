@@ -6,6 +6,8 @@ import re
 import pytest
 
 from gemmlab.record import Record
+from gemmlab.report.provenance import entries
+from gemmlab.report.words import KINDS
 from gemmlab.report.workload_page import TOLD, workload_html
 from report.answers import ALL, gpt2, huge, traced
 from report.test_page import embedded, read
@@ -53,6 +55,15 @@ def test_what_the_page_says():
         *("12 kernels belong to no operator", "digits: operands keep 10 of 23"),
     ):
         assert text in said
+
+
+def test_every_number_of_a_call_has_a_kind_and_a_source():
+    for made, kind in ((gpt2(), "predicted"), (traced(), "measured")):
+        found = {entry.path: entry for entry in entries(made.rows[0].record) if entry.path.startswith("call.")}
+        assert found["call.count"].kind == "counted"
+        assert found["call.time_s"].kind == found["call.time_share"].kind == kind
+        assert {found["call.gain_s"].kind, found["call.limit_s"].kind} == {"predicted"}
+        assert all(entry.source and entry.kind in KINDS for entry in found.values())
 
 
 def test_a_large_network_tells_how_much_is_left_out():

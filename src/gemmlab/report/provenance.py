@@ -18,6 +18,7 @@ SECTION_KINDS = {
     "verdict": "checked",
     "numerics": "emulated",
     "systolic": "counted",
+    "call": "predicted",
 }
 #: too long for a table: told term by term elsewhere
 LEFT_OUT = ("numerics.trace.", "numerics.first_mismatch.trace.")
@@ -47,7 +48,11 @@ EXCEPTIONS = {
     "systolic.energy_j": "predicted",
     "systolic.compat": "emulated",
     "systolic.overflow": "emulated",
+    **dict.fromkeys(("call.count", "call.flop_share"), "counted"),
+    **dict.fromkeys(("call.shapes", "call.strides"), "given"),
 }
+#: of a call, as its `known` says: measured in a trace, or predicted
+AS_KNOWN = ("call.time_s", "call.time_share")
 
 #: where a number comes from, by its path; a path without an entry takes that of the path it begins with
 SOURCES = {
@@ -124,6 +129,17 @@ SOURCES = {
         "as asked, or the chip's file",
     ),
     **dict.fromkeys(("systolic.clock_hz", "systolic.dram_bytes_per_s"), "as asked, or the chip's file"),
+    "call": "the program's multiplication, all its occurrences together",
+    "call.count": "occurrences in the source",
+    "call.shapes": "the operands as the source tells them, in elements",
+    "call.strides": "the operands as the source tells them, in elements",
+    "call.time_s": "the kernels that a trace joins to it; else prediction.time_s, as often",
+    "call.predicted_time_s": "prediction.time_s as often",
+    "call.limit_s": "arithmetic at the peak, or each matrix once through DRAM, whichever takes longer, as often",
+    "call.flop_share": "count.flop as often, over the work of the whole program",
+    "call.time_share": "call.time_s over the program's time",
+    "call.gain_s": "the largest of call.changes",
+    "call.changes": "the model run again on the changed multiplication",
 }
 
 #: the same where it is a rung of the CPU's ladder
@@ -169,9 +185,8 @@ def entries(record: Record) -> list[Entry]:
         for path, value in leaves(section, part):
             if isinstance(value, bool) or not isinstance(value, int | float) or path.startswith(left_out):
                 continue
-            found.append(
-                Entry(clean(path), value_text(path, value), lookup(path, EXCEPTIONS, kind), lookup(path, sources, ""))
-            )
+            known = part.known if path in AS_KNOWN else lookup(path, EXCEPTIONS, kind)
+            found.append(Entry(clean(path), value_text(path, value), known, lookup(path, sources, "")))
     return found
 
 
