@@ -575,6 +575,15 @@ class TestSteps:
         self.steps(trace, (400, 100, 100, 100))
         assert told(read(), "ProfilerStep#3 lasts 4.0 times the median")
 
+    def test_a_part_of_a_step_is_told(self, trace, read):
+        end = self.steps(trace)
+        trace.op("aten::mm", 40, 20, *MM)
+        trace.op("aten::mm", 140, 20, *MM)
+        workload = read()
+        assert told(workload, "ProfilerStep#5 makes 1 multiplications, and most steps 2")
+        trace.op("aten::mm", end - 50, 20, *MM)
+        assert not told(read(), "makes")
+
     def test_without_marks_there_is_one(self, trace, read):
         trace.op("aten::mm", 10, 20, *MM)
         trace.run(GEMM, 12, 20, 7)

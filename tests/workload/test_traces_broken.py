@@ -81,7 +81,7 @@ def test_the_newest_of_a_folder(tmp_path, text):
         place.write_bytes(gzip.compress(text) if name.endswith(".gz") else text if "pt" in name else b"{}")
         os.utime(place, (1000 + age, 1000 + age))
     assert is_trace(tmp_path)
-    kept(tmp_path)
+    assert any("host_1.456.pt.trace.json.gz" in note for note in kept(tmp_path).notes)
     os.utime(tmp_path / "host_1.123.pt.trace.json", (2000, 2000))
     (tmp_path / "host_1.123.pt.trace.json").write_bytes(b"")
     refused(tmp_path, "host_1.123.pt.trace.json", "empty")

@@ -19,6 +19,8 @@ def notes_of(work: Work, spans: Spans, mended: int) -> list[str]:
     """The notes of a trace that was read."""
     tally, collected = work.tally, work.collected
     told = list(work.steps.notes())
+    counted = [start for start, counts in zip(work.forest.starts, work.counting.counted, strict=True) if counts]
+    told += work.steps.uneven(counted)
     if mended:
         told.append(
             f"{mended:,} events of broken JSON were mended: names with backslashes or quotation marks, infinities"

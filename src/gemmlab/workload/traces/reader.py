@@ -36,6 +36,7 @@ def read_trace(path: str | Path, *, step: int | None = None) -> Workload:
         refuse_events(place, gathered.foreign)
     if not gathered.shapes and (len(gathered.operators) or not has_graphs(gathered)):
         refuse_shapeless(gathered)
+    which = [f"read is {place.name}, the newest trace of the folder"] if Path(path).is_dir() else []
     steps = Steps(gathered, step)
     work = Work(gathered, steps, settings_of(devices), timed=is_timed(gathered, devices))
     device = in_use(devices, work.tally.devices) if len(gathered.kernels) else None
@@ -56,7 +57,7 @@ def read_trace(path: str | Path, *, step: int | None = None) -> Workload:
         busy_s=spans.busy_s,
         chip=chip_of(device),
         settings=collected.settings(),
-        notes=tuple(notes_of(work, spans, mended) + words_of(device)),
+        notes=(*which, *notes_of(work, spans, mended), *words_of(device)),
     )
 
 

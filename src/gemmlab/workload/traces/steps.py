@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from statistics import median
 
 import numpy as np
@@ -50,6 +51,17 @@ class Steps:
             return True
         place = bisect_right(self.starts, time) - 1
         return place >= 0 and time <= self.chosen[place][1]
+
+    def uneven(self, multiplications: list[int]) -> list[str]:
+        """Steps that make fewer multiplications than most, which start at the given times: parts of a step, perhaps."""
+        edges = [edge for start, end, _ in self.chosen for edge in (start, end)]
+        counts = np.diff(np.searchsorted(np.sort(multiplications), edges))[::2].tolist()
+        usual = Counter(counts).most_common(1)[0][0] if len(counts) >= 3 else 0
+        return [
+            f"{name} makes {count:,} multiplications, and most steps {usual:,}: a part of one, perhaps"
+            for count, (_, _, name) in zip(counts, self.chosen, strict=True)
+            if count < usual
+        ]
 
     def notes(self) -> list[str]:
         """What is to be said of steps that are left out, or slow."""
