@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -55,15 +56,22 @@ def running(pid):
         return False
 
 
+COMMAND = [sys.executable, "-m", "gemmlab", "lab", "--no-browser", "--port", "0"]
+
+
 @pytest.fixture
-def started():
+def folder(tmp_path):
+    """Where the command's temporary files lie."""
+    found = tmp_path / "temporary"
+    found.mkdir()
+    return found
+
+
+@pytest.fixture
+def started(folder):
     """A command that serves, and the address that it printed."""
-    command = subprocess.Popen(
-        [sys.executable, "-m", "gemmlab", "lab", "--no-browser", "--port", "0"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    command = subprocess.Popen(COMMAND, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     yield command, command.stdout.readline().strip()
     command.kill()
     command.wait()
@@ -71,8 +79,11 @@ def started():
 
 @needs_server
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_it_serves_until_it_is_interrupted_and_leaves_nothing(started, number, status):
+@pytest.mark.parametrize(
+    ("numbers", "status"),
+    [([signal.SIGINT], 130), ([signal.SIGTERM], 143), ([signal.SIGHUP], 0), ([signal.SIGINT] * 3, 130)],
+)
+def test_it_serves_until_it_is_interrupted_and_leaves_nothing(started, folder, numbers, status):
     command, address = started
     assert address.startswith("http://127.0.0.1:")
     assert len(address.partition("token=")[2]) >= 43
@@ -82,11 +93,38 @@ def test_it_serves_until_it_is_interrupted_and_leaves_nothing(started, number, s
     workers = children(command.pid)
     assert workers
     begun = time.monotonic()
-    command.send_signal(number)
+    for number in numbers:
+        command.send_signal(number)
+        time.sleep(0.05)
     assert abs(command.wait(30)) in (status, status - 128)  # ended by the signal, or in order after it
+    assert list(folder.iterdir()) == []
     assert time.monotonic() - begun < 15
     assert not [pid for pid in workers if running(pid)]
     assert "Traceback" not in command.stderr.read()
+
+
+@needs_server
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("seconds", [0, 0.02, 0.05, 0.1, 0.3])
+def test_interrupted_while_processes_start_it_leaves_nothing(started, folder, seconds):
+    command, _ = started
+    time.sleep(seconds)
+    command.send_signal(signal.SIGINT)
+    assert command.wait(30) == 130
+    assert "Traceback" not in command.stderr.read()
+    assert list(folder.iterdir()) == []
+
+
+@needs_server
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes differ there")
+def test_where_nobody_reads_the_address_it_ends(folder):
+    reading, writing = os.pipe()
+    os.close(reading)
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    done = subprocess.run(COMMAND, stdout=writing, stderr=subprocess.PIPE, env=environment, timeout=60, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert list(folder.iterdir()) == []
 
 
 @needs_server

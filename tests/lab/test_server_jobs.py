@@ -230,6 +230,29 @@ def test_whenever_jobs_are_cancelled_nothing_piles_up(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_start_that_nobody_waits_for_any_more_goes_to_the_next():
+    async def hurried():
+        workers = Workers(1, warm=False)
+        for _ in range(3):
+            taking = asyncio.create_task(workers.start())
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            taking.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asyncio.wait_for(taking, 10)
+        while workers.starting or workers.tasks:
+            await asyncio.sleep(0.01)
+        assert 1 <= len(workers.idle) <= 2  # one more than stand ready may be kept
+        assert set(workers.idle) == workers.all
+        taking = asyncio.create_task(workers.start())
+        await asyncio.sleep(0)
+        taking.cancel()
+        await asyncio.wait_for(workers.close(), 30)
+        assert not workers.all
+
+    asyncio.run(hurried())
+
+
 def test_one_process_at_a_time_is_made_ready():
     async def asked_often():
         workers = Workers(2, warm=False)

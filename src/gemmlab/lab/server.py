@@ -91,7 +91,7 @@ class Lab:
     @asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
         """Make a process ready; end all at the end."""
-        self.workers.soon(self.workers.refill())
+        self.workers.soon(self.workers.refill)
         yield
         await self.jobs.close()
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import signal
 import socket
 import threading
 import webbrowser
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -61,8 +63,25 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """As ever, and then it is said."""
         await super().startup(sockets)
+        if threading.current_thread() is threading.main_thread():
+            self.leave_with_terminal()
         if self.started:
-            self.ready()
+            try:
+                self.ready()
+            except BaseException:  # nobody reads what is told: what does not serve is not shut down by itself
+                await self.shutdown(sockets)
+                raise
+
+    def leave_with_terminal(self) -> None:
+        """End in order where the terminal is closed, unless that is not to matter (`nohup`)."""
+        hang_up = getattr(signal, "SIGHUP", None)
+        if hang_up is not None and signal.getsignal(hang_up) is signal.SIG_DFL:
+            asyncio.get_running_loop().add_signal_handler(hang_up, self.handle_exit, hang_up, None)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """As ever; to ask twice makes it no faster, for all that is waited for ends within seconds."""
+        super().handle_exit(sig, frame)
+        self.force_exit = False
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """As ever, the jobs first."""
@@ -81,5 +100,8 @@ def serve(port: int | None, *, browser: bool, told: Callable[[str], None], **set
         if browser:
             threading.Thread(target=webbrowser.open, args=(address + lab.once,), daemon=True).start()
 
-    with listener:
-        asyncio.run(Server(lab, ready).serve([listener]))
+    try:
+        with listener:
+            asyncio.run(Server(lab, ready).serve([listener]))
+    finally:
+        lab.workers.sweep()

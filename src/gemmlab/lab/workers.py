@@ -9,7 +9,7 @@ import signal
 import sys
 import tempfile
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
@@ -52,7 +52,7 @@ class Worker:
                 cwd=folder,
                 process_group=0,  # what it starts is ended with it
             )
-        except BaseException:  # nobody else knows of these two; asyncio ends a process that is on its way
+        except BaseException:  # nobody else knows of these two
             errors.close()
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -105,14 +105,19 @@ class Worker:
         with suppress(ProcessLookupError):
             await self.process.wait()
         for _ in range(TRIES):
-            if not (left := kin(self.folder)):  # those that went into a group of their own
+            if not self.kill_kin():
                 break
-            for pid in left:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, signal.SIGKILL)
             await asyncio.sleep(0.01)
         self.errors.close()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def kill_kin(self) -> bool:
+        """Kill what it started that went into a group of its own; whether there was any."""
+        left = kin(self.folder)
+        for pid in left:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        return bool(left)
 
     def signal(self, number: int, *, group: bool) -> None:
         """Send it a signal, or all of its group."""
@@ -131,10 +136,27 @@ class Workers:
         self.idle: list[Worker] = []
         self.all: set[Worker] = set()
         self.tasks: set[asyncio.Task[Any]] = set()
+        self.starting: set[asyncio.Task[Worker]] = set()
         self.closed = self.filling = False
 
     async def start(self) -> Worker:
-        """A new process that is known here."""
+        """A new process that is known here; who no longer waits for it leaves it to the next."""
+        task = asyncio.get_running_loop().create_task(self.started())
+        self.starting.add(task)
+        task.add_done_callback(self.starting.discard)
+        try:
+            return await asyncio.shield(task)  # asyncio may wait for ever where a start is broken off
+        except asyncio.CancelledError:
+            task.add_done_callback(self.stray)
+            raise
+
+    def stray(self, task: asyncio.Task[Worker]) -> None:
+        """A process has started, and nobody waits for it."""
+        if not task.cancelled() and task.exception() is None:
+            self.soon(lambda: self.give(task.result(), again=True))
+
+    async def started(self) -> Worker:
+        """The same, to its end."""
         worker = await Worker.start()
         self.all.add(worker)
         if self.closed:  # it was started while all were ended
@@ -152,11 +174,11 @@ class Workers:
             worker = self.idle.pop(0)
             if worker.process.returncode is None:
                 if not self.idle:
-                    self.soon(self.refill())
+                    self.soon(self.refill)
                 return worker
             await self.end(worker)
         if not self.closed:
-            self.soon(self.refill())
+            self.soon(self.refill)
         return await self.start()
 
     async def give(self, worker: Worker, *, again: bool) -> None:
@@ -166,7 +188,7 @@ class Workers:
         else:
             await self.end(worker)
         if not self.closed:
-            self.soon(self.refill())
+            self.soon(self.refill)
 
     async def refill(self) -> None:
         """Have as many ready as there ought to be, one after the other however often that is asked for."""
@@ -199,9 +221,18 @@ class Workers:
         self.closed = True
         for task in list(self.tasks):
             task.cancel()
+        if self.starting:
+            await asyncio.wait(self.starting)
         await asyncio.gather(*(self.end(worker) for worker in list(self.all)), return_exceptions=True)
 
-    def soon(self, what: Any) -> None:
+    def sweep(self) -> None:
+        """End at once all that is left, where nothing waits any more."""
+        for worker in self.all:
+            worker.signal(getattr(signal, "SIGKILL", signal.SIGTERM), group=True)
+            worker.kill_kin()
+            shutil.rmtree(worker.folder, ignore_errors=True)
+
+    def soon(self, what: Callable[[], Awaitable[None]]) -> None:
         """Do it beside everything else; nobody waits for it, so that what goes wrong shows when it is needed."""
         task = asyncio.get_running_loop().create_task(quiet(what))
         self.tasks.add(task)
@@ -218,10 +249,10 @@ def kin(folder: str) -> list[int]:
     return found
 
 
-async def quiet(what: Any) -> None:
+async def quiet(what: Callable[[], Awaitable[None]]) -> None:
     """Do it, and let a lost worker be."""
     with suppress(LostError, OSError):
-        await what
+        await what()
 
 
 def environment() -> dict[str, str]:
