@@ -30,7 +30,7 @@ CHIP = "h200-sxm"
 GAIN_BAR, TIME_BAR = 0.3, 0.2  # how far a predicted gain, and a predicted time, may be from the measured one
 PUBLISHED = {
     "network": "BERT-large, one training step", "flop_share": 0.998, "time_share": 0.61,
-    "source": "Ivanov et al., Data Movement Is All You Need, 2021 (arXiv 2007.00072): a V100 and PyTorch of that time",
+    "source": "Ivanov et al., Data Movement Is All You Need, 2021 (arXiv 2007.00072): another chip and time",
 }  # fmt: skip
 
 

@@ -30,6 +30,7 @@ from ladder_picture import ladder_picture
 from measured import RESULTS
 from numeric import NUMERIC
 from tables import TABLES
+from whole_networks import STEPS
 
 ROOT = Path(__file__).resolve().parents[1]
 BLOCK = re.compile(r"(<!-- begin: (?P<how>.+?) -->\n)(?P<now>.*?)(?P<end><!-- end -->)", re.DOTALL)
@@ -88,7 +89,7 @@ def made(how: str, now: str) -> str:
     if how.startswith("file "):
         name = how.removeprefix("file ")
         return f"```{Path(name).suffix[1:]}\n{(ROOT / name).read_text(encoding='utf-8')}```\n"
-    return (RESULTS | ARRAYS | EMULATED | LADDER | NUMERIC | TABLES)[how]()
+    return (RESULTS | ARRAYS | EMULATED | LADDER | NUMERIC | STEPS | TABLES)[how]()
 
 
 def updated(page: Path) -> str:
