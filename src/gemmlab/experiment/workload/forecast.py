@@ -16,6 +16,7 @@ from gemmlab.experiment.workload.convolving import convolve
 from gemmlab.experiment.workload.priced import Priced, limited
 from gemmlab.kernels import default_for
 from gemmlab.model.advice.situation import Situation
+from gemmlab.model.candidates import best_tiling
 from gemmlab.model.constants import Constants, constants_of
 from gemmlab.model.machine import machine_of
 from gemmlab.model.outlook import Outlook
@@ -47,6 +48,7 @@ class Forecaster:
         self.chip = chip
         self.forecasts: dict[Any, Forecast] = {}
         self.prices: dict[Any, float] = {}
+        self.situations: dict[Gemm, Situation] = {}
 
     @cached_property
     def constants(self) -> Constants:
@@ -66,7 +68,7 @@ class Forecaster:
         key = kind_of(call)
         if key not in self.prices:
             special = self.priced(call)
-            self.prices[key] = special.time_s if special else self.situation(call.problem).now_s
+            self.prices[key] = special.time_s if special else self.closed_s(call.problem)
         return self.prices[key]
 
     def limit(self, call: Call) -> float:
@@ -80,8 +82,17 @@ class Forecaster:
 
     def situation(self, problem: Gemm) -> Situation:
         """A plain multiplication as the rules of advice look at it."""
-        kernel = suited(problem, self.chip, default_for(problem), self.constants)
-        return Situation(Outlook(problem, self.chip, kernel, self.constants), chosen=False, measured_time_s=None)
+        if problem not in self.situations:
+            kernel = suited(problem, self.chip, default_for(problem), self.constants)
+            outlook = Outlook(problem, self.chip, kernel, self.constants)
+            self.situations[problem] = Situation(outlook, chosen=False, measured_time_s=None)
+        return self.situations[problem]
+
+    def closed_s(self, problem: Gemm) -> float:
+        """Predicted seconds of a plain multiplication as Situation prices it; without groups no kernel is asked for."""
+        if problem.groups:
+            return self.situation(problem).now_s
+        return best_tiling(problem, self.chip, self.constants).time_s
 
     def copying_s(self, moved_bytes: float, kernels: int = 1, share: float = 1.0) -> float:
         """Predicted seconds of kernels that move bytes at a share of what streaming reaches, launches added."""
@@ -95,9 +106,10 @@ class Forecaster:
 
     def plain(self, problem: Gemm) -> Forecast:
         """As `explain` predicts it."""
-        kernel = suited(problem, self.chip, default_for(problem), self.constants)
+        outlook = self.situation(problem).outlook
+        kernel = outlook.kernel
         counted = count(problem, kernel)
-        prediction = predict(Outlook(problem, self.chip, kernel, self.constants), counted)
+        prediction = predict(outlook, counted)
         record = Record(
             problem=problem.section(),
             chip=chip_section(self.chip),
