@@ -72,7 +72,7 @@ function ranked(lines: readonly Line[], run: Outcome): TemplateResult | typeof n
     ${found.close.map(
       ([one, other]) => html`${t('bench.overlap', { kernel: nameOf(one.variant), other: nameOf(other.variant) })} `,
     )}
-    ${run.about.software ? t('bench.ranks.software') : nothing}
+    ${run.about.software && others.length > 0 ? t('bench.ranks.software') : nothing}
   </p>`;
 }
 

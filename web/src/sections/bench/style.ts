@@ -183,6 +183,9 @@ export const look = css`
       border: 0;
       overflow: hidden;
     }
+    .kernels tr.broken td:not([data-figure='verdict']) {
+      display: none;
+    }
     .kernels td::before {
       content: attr(data-head);
       float: left;

@@ -58,7 +58,12 @@ export function resultTable(lines: readonly Line[], chip: string, predicted: Pre
 function row(line: Line, predicted: Predicted | null): TemplateResult {
   const { variant, counts, limit, found } = line;
   const whole = variant.without.length === 0;
-  return html`<tr data-kernel=${variant.kernel} data-tile=${variant.tile} data-without=${variant.without.join(' ')}>
+  return html`<tr
+    class=${whole ? '' : 'broken'}
+    data-kernel=${variant.kernel}
+    data-tile=${variant.tile}
+    data-without=${variant.without.join(' ')}
+  >
     <th scope="row" class=${whole ? 'whole' : ''}>${nameOf(variant)}</th>
     <td data-figure="verdict" data-head=${head('verdict')}>
       ${found?.fault ? html`<span class="wrong">${t('bench.fault')}</span>` : verdict(found?.verdict ?? null)}

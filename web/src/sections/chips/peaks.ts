@@ -1,6 +1,7 @@
 /** What the table shows and sorts by. */
 
 import { bandwidthOf, kneeOf, peakOf, type Chip, type Figure } from '../../data/chips';
+import { count, digits } from '../../words/numbers';
 import type { SORTS } from './section';
 
 /** Formats that one column stands for; the highest peak of them counts. */
@@ -44,3 +45,6 @@ export function sorted(chips: readonly Chip[], by: (typeof SORTS)[number]): Chip
   };
   return chips.toSorted((a, b) => value(b) - value(a) || a.name.localeCompare(b.name, 'en'));
 }
+
+/** A knee as both tables write it. */
+export const kneeText = (knee: number): string => (knee < 100 ? digits(knee, 3) : count(Math.round(knee)));

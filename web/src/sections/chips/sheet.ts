@@ -6,6 +6,7 @@ import { capacityOf, formatsOf, kneeOf, LEVEL_NAMES, peakOf, type Chip, type Fig
 import formats from '../../data/formats.json';
 import { tag } from '../../shell/element';
 import { capacity, count, digits, si } from '../../words/numbers';
+import { kneeText } from './peaks';
 import { has, t } from '../../words/words';
 
 /** How a figure is shown, by the end of its path; the first that fits. */
@@ -85,7 +86,7 @@ function peaks(of: Chip): TemplateResult {
               <th scope="row">${format}</th>
               <td class="n">${si(peak, 'FLOP/s', 4)}</td>
               ${sparse ? html`<td class="n quiet">${doubled ? html`<s>${si(peak * sparse, 'FLOP/s', 4)}</s>` : '-'}</td>` : nothing}
-              ${levels.map((level) => html`<td class="n">${digits(kneeOf(of, format, level)!, 3)}</td>`)}
+              ${levels.map((level) => html`<td class="n">${kneeText(kneeOf(of, format, level)!)}</td>`)}
               <td class="n">${tile(of, format)}</td>
             </tr>`;
           })}

@@ -4,9 +4,9 @@ import { html, type TemplateResult } from 'lit';
 import { CHIPS, type Chip, type Figure } from '../../data/chips';
 import { tag } from '../../shell/element';
 import { store } from '../../state/store';
-import { count, digits } from '../../words/numbers';
+import { digits } from '../../words/numbers';
 import { t } from '../../words/words';
-import { peakFigure, sorted, toldKnee, type Width } from './peaks';
+import { kneeText, peakFigure, sorted, toldKnee, type Width } from './peaks';
 import here, { SORTS } from './section';
 
 const NUMBERS: readonly Width[] = ['float32', 'float16', 'int8'];
@@ -44,7 +44,7 @@ export function chipTable(): TemplateResult {
           ${SORTS.map((each) => html`<option value=${each} .selected=${each === sort}>${t(`chips.head.${each}`)}</option>`)}
         </select></label
       >
-      <span>${tag('datasheet')}</span>
+      <span class="small quiet">${tag('datasheet')}, ${t('chips.head.knee')} ${tag('counted')}</span>
     </div>
     <div class="scroll tall" tabindex="0" role="region" aria-label=${t('chips.table')}>
       <table>
@@ -84,6 +84,6 @@ function line(of: Chip, chosen: boolean): TemplateResult {
     <td class="n">${of.year ?? '-'}</td>
     ${NUMBERS.map((width) => html`<td class="n">${shown(peakFigure(of, width), 1e12)}</td>`)}
     <td class="n">${shown(of.figure('levels.dram.bandwidth_bytes_per_s'), 1e9)}</td>
-    <td class="n">${knee === null ? '-' : knee < 100 ? digits(knee, 3) : count(Math.round(knee))}</td>
+    <td class="n">${knee === null ? '-' : kneeText(knee)}</td>
   </tr>`;
 }

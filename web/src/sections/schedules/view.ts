@@ -2,7 +2,7 @@
 
 import { css, html, nothing, type TemplateResult } from 'lit';
 import { KERNELS, kernelOf } from '../../emulate/kernels';
-import { define, LabElement } from '../../shell/element';
+import { define, LabElement, tag } from '../../shell/element';
 import { base } from '../../shell/style';
 import { store } from '../../state/store';
 import { t } from '../../words/words';
@@ -160,7 +160,7 @@ class Schedules extends LabElement {
       ${pairCard(of)}
       <section class="card" aria-labelledby="time">
         <h2 id="time">${t('schedules.timeline')}</h2>
-        <p class="quiet small">${t('schedules.timeline.how')}</p>
+        <p class="quiet small">${t('schedules.timeline.how')} ${tag('emulated')}</p>
         ${of.steps.length === 0 ? nothing : this.player(state)}
       </section>
       ${this.own.card(state)}

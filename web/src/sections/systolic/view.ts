@@ -5,7 +5,7 @@ import { ref } from 'lit/directives/ref.js';
 import { countsOf, FLOWS, Tiles, type Counts, type Given } from '../../count/array';
 import { Registers, type Kind } from '../../count/registers';
 import { paintOn } from '../../draw/canvas';
-import { define, LabElement } from '../../shell/element';
+import { define, LabElement, tag } from '../../shell/element';
 import { base } from '../../shell/style';
 import { store } from '../../state/store';
 import { t } from '../../words/words';
@@ -192,7 +192,7 @@ class Systolic extends LabElement {
               </button>`
         }
       </p>
-      <p>${said}</p>
+      <p>${said} ${tag('counted')}</p>
       <figure>
         <canvas
           role="img"

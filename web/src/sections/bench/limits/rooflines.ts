@@ -84,8 +84,10 @@ class Rooflines extends Drawn {
         <figure>${this.picture(limits)}</figure>
         <div class="scroll" tabindex="0" role="region" aria-label=${t('bench.limits.roofs')}>
           <table>
-            <caption class="unseen">
-              ${t('bench.limits.roofs')}
+            <caption>
+              ${t('bench.limits.head.bytes')} ${tag('counted')}, DRAM ${tag('predicted')};
+              ${t('bench.limits.head.bandwidth')} ${tag('datasheet')}; ${t('bench.limits.head.time')}
+              ${tag('predicted')}
             </caption>
             <thead>
               <tr>
