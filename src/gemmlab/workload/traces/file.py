@@ -49,7 +49,7 @@ def read_text(path: str | Path) -> tuple[Path, bytes | bytearray]:
                     f"{path} is a folder without traces", "give a folder with .pt.trace.json files in it"
                 )
             place = found
-        with place.open("rb") as stream:
+        with place.open("rb", buffering=0) as stream:  # a buffer would hold the text a second time
             start = stream.read(512)
             stream.seek(0)
             text = unpack(place, start, stream)

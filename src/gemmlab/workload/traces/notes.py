@@ -32,8 +32,8 @@ def notes_of(work: Work, spans: Spans, mended: int) -> list[str]:
         waiting = spans.waiting_s / spans.span_s
         if waiting >= LAUNCH_BOUND:
             told.append(
-                f"the device idles {idle:.0%} of the time, {waiting:.0%} of it while the CPU runs operators: launches "
-                "bound the step"
+                f"the device idles {idle:.0%} of the time, {waiting:.0%} of it while the CPU runs operators: launches, "
+                "slowed by the profiler, bound the step"
             )
         elif idle >= LAUNCH_BOUND:
             told.append(f"the device idles {idle:.0%} of the time, nearly all of it while the CPU runs no operator")
