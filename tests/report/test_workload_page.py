@@ -42,6 +42,12 @@ def test_areas_are_chosen_by_radio_buttons_and_all_are_printed():
     assert "@media print{.map,.map .view,.map .wide{display:block}.map input,.map label" in text
 
 
+def test_rectangles_that_lead_to_their_rows_are_no_mere_image():
+    text = workload_html(gpt2())
+    assert text.count('role="group"') == text.count("<svg") == 6
+    assert 'href="#row-1"' in text
+
+
 def test_records_are_embedded():
     made = gpt2()
     found = [Record.from_json(json.dumps(item)) for item in embedded(workload_html(made))]

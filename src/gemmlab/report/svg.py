@@ -64,6 +64,7 @@ class Drawing:
         self.title, self.description = clean(title), clean(description)
         self.parts: list[str] = []
         self.boxes: list[Box] = []  #: of every text, by the widest font
+        self.role = "img"  #: for those who do not see it: `group` where parts of it lead somewhere
 
     def line(self, ends: tuple[float, float, float, float], color: str, width: float = 1, dash: str = "") -> None:
         """A straight line from (x, y) to (x, y)."""
@@ -153,7 +154,7 @@ class Drawing:
         """The SVG document; `ident` starts its ids, and `inline` leaves colours to the page's own style sheet."""
         w, h = number(self.width), number(self.height)
         size = "" if inline else f' width="{w}" height="{h}"'
-        head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {w} {h}"{size} role="img"'
+        head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {w} {h}"{size} role="{self.role}"'
         label = f' aria-labelledby="{ident}-title {ident}-desc" font-family="{FONT}">'
         words = f'<title id="{ident}-title">{escape(self.title)}</title>'
         words += f'<desc id="{ident}-desc">{escape(self.description)}</desc>'

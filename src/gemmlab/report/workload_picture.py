@@ -59,6 +59,7 @@ def treemap(
     total = sum(part.value for part in parts)
     about = f"{VIEWS[view].about}; {whole_text(told, view, total)}"
     drawing = Drawing(width, height, f"{clean(told.answer.workload.source)}: {view}", about)
+    drawing.role = "group" if links else "img"
     drawing.parts.append(hatchings(looks, ident))
     used = {looks[name].name for name in (*legends, *(piece.look for part in parts for piece in part.pieces))}
     shown = [look for look in unique(looks) if look.name in used]
