@@ -90,6 +90,7 @@ class Pretending(TorchFunctionMode):
             clear()
 
         yield torch, "clear_autocast_cache", cleared
+        yield torch, "compile", uncompiled
         yield torch.cuda.amp.common, "amp_definitely_not_available", always(False)
         yield torch.cuda, "is_bf16_supported", always(True)
         yield torch.cuda, "get_device_capability", always(CAPABILITY)
@@ -101,6 +102,11 @@ class Pretending(TorchFunctionMode):
         for module in (torch.nn.functional, torch.functional):
             for name in HANDOVERS:
                 yield module, name, always(False)
+
+
+def uncompiled(function: Any = None, *_args: Any, **_keywords: Any) -> Any:
+    """torch.compile, as a function and as a decorator, of what runs as it is written."""
+    return function if function is not None else lambda decorated: decorated
 
 
 def dropped(own: Any, input: Any, p: float, train: bool) -> Any:
