@@ -3,6 +3,8 @@
 import gzip
 import json
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -96,6 +98,20 @@ def test_what_is_taken_for_a_trace(tmp_path):
     assert is_trace("trace.json")
     assert is_trace("runs/a.PT.TRACE.JSON.GZ")
     assert not is_trace("shapes.csv")
+    for number, (content, known) in enumerate(
+        [
+            (json.dumps(small().document).encode(), True),
+            (gzip.compress(json.dumps(small().document).encode()), True),
+            (json.dumps(small().events).encode(), True),
+            (b"m,n,k\n1,2,3\n", False),
+            (b'{"name": "page"}', False),
+            (b"", False),
+            (b"\x1f\x8bjunk", False),
+        ]
+    ):
+        place = tmp_path / f"run.{number}"
+        place.write_bytes(content)
+        assert is_trace(place) == known
     assert not is_trace("model.py:Net")
     refused(tmp_path / "missing.json", "missing.json", "No such file")
 
@@ -330,3 +346,9 @@ def test_any_name_is_mended(tmp_path_factory, parts):
     frame = FRAME.replace(b"%s", b"".join(parts))
     path.write_bytes(replaced(text, b'"traceEvents": [', b'"traceEvents": [' + frame))
     kept(path)
+
+
+def test_asking_loads_nothing_heavy():
+    text = "import sys; from gemmlab.workload.traces import is_trace; is_trace('a'); print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

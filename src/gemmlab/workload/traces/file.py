@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import importlib
 import re
@@ -17,15 +18,33 @@ SUFFIXES = (".json", ".json.gz", ".json.zst")
 HINT = "give what torch.profiler's export_chrome_trace wrote: a .json or .json.gz file"
 AGAIN = "export it again, and wait until export_chrome_trace has returned"
 NOT_BLANK = re.compile(rb"[^\s\0]")
+GZIP = b"\x1f\x8b"
 CHUNK = 1 << 24  # bytes unpacked at a time
 
 
 def is_trace(path: str | Path) -> bool:
-    """Whether a path names a trace file, or a folder that holds one; what is in it, only reading tells."""
+    """Whether a path names a trace file, by its ending or how it begins, or a folder that holds one.
+
+    What is in it, only reading tells.
+    """
     place = Path(path)
     if place.is_dir():
         return newest(place) is not None
-    return place.name.lower().endswith(SUFFIXES)
+    return place.name.lower().endswith(SUFFIXES) or (place.is_file() and begins_as_trace(place))
+
+
+def begins_as_trace(place: Path) -> bool:
+    """Whether a file of any name begins as a trace does."""
+    try:
+        with place.open("rb") as stream:
+            start = stream.read(1 << 16)
+    except OSError:
+        return False
+    if start.startswith(GZIP):
+        with contextlib.suppress(zlib.error):
+            start = zlib.decompressobj(wbits=31).decompress(start, 1 << 16)
+    begun = start.lstrip(b" \t\r\n\xef\xbb\xbf")[:1]
+    return (begun == b"{" and b'"traceEvents"' in start) or (begun == b"[" and b'"ph"' in start)
 
 
 def newest(folder: Path) -> Path | None:
@@ -67,7 +86,7 @@ def read_text(path: str | Path) -> tuple[Path, bytes | bytearray]:
 
 def unpack(place: Path, start: bytes, stream: IO[bytes]) -> bytes | bytearray:
     """The bytes of an open file, whatever its name says of how it is packed."""
-    if start.startswith(b"\x1f\x8b"):
+    if start.startswith(GZIP):
         return whole(place, gzip.GzipFile(fileobj=stream).read, "gunzip -t")
     if start.startswith(b"\x28\xb5\x2f\xfd"):
         return whole(place, zstd_reader(place, stream), "zstd -t")
