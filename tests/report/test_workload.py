@@ -138,6 +138,8 @@ def test_places_are_told_as_one():
     assert pattern(("a.b", "c.d", "e.f")) == "a.b and 2 more"
     assert pattern(("train.py(3): f", "train.py(4): g")) == "train.py(3): f and 1 more"
     assert pattern(()) == ""
+    assert pattern(("Net_0.Block_1.Linear_4", "Net_0.Block_2.Linear_8")) == "Net_*.Block_*.Linear_*"
+    assert pattern(("Net_0.Linear_4",)) == "Net_0.Linear_4"
     assert part_of(Call(Gemm(1, 1, 1), places=("h.0.mlp.up", "h.0.mlp.gate"))) == "h.*.mlp"
     assert part_of(Call(Gemm(1, 1, 1), places=("h.0.mlp.up", "h.0.attn.q"))) == "h.*"
     assert part_of(Call(Gemm(1, 1, 1), places=("lm_head",))) == "lm_head"

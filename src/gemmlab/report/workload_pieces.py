@@ -16,7 +16,7 @@ NOTHING, OTHER, IDLE, UNREAD, MORE = (
     "other causes",
 )
 COLOURS = ("brick", "ochre", "plum", "sky")  #: of causes, the one with most to gain first
-PLAIN = {NOTHING: "teal", OTHER: "quiet", IDLE: "grid", UNREAD: "ink", MORE: "quiet"}
+PLAIN = {NOTHING: "teal", OTHER: "quiet", IDLE: "quiet", UNREAD: "ink", MORE: "quiet"}
 
 
 MOST_PARTS = 16

@@ -253,6 +253,7 @@ class Placed(NamedTuple):
         return self.section.known
 
 
+INSTANCE = re.compile(r"_\d+$")  #: which of its class a module is, as a trace counts them: `Block_3`
 RUNS = 5  #: runs of row numbers that are written out
 STEPPED = ("trace", "model")  #: kinds of a workload that are a program's steps
 
@@ -337,7 +338,7 @@ def starred_place(place: str) -> str:
     """A module's name without the numbers of repeated layers; a line of a stack as it is."""
     if "(" in place or "/" in place:
         return place
-    return ".".join("*" if part.isdecimal() else part for part in place.split("."))
+    return ".".join("*" if part.isdecimal() else INSTANCE.sub("_*", part) for part in place.split("."))
 
 
 def part_of(call: Call) -> str:
