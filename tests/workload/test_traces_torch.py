@@ -6,6 +6,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is missing: pip install tor
 
 from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
 from torch.profiler import ProfilerActivity, profile, record_function, schedule, tensorboard_trace_handler  # noqa: E402
+from torch.utils.checkpoint import checkpoint  # noqa: E402
 from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 
 from gemmlab.record import GemmlabError  # noqa: E402
@@ -91,6 +92,29 @@ def test_steps_of_a_schedule_and_the_optimizer(tmp_path):
     assert {other.phase for other in workload.others} == {"forward", "backward", "optimizer"}
     assert read_trace(tmp_path, step=3).steps == 1
     assert {place for call in workload.calls if call.phase == "forward" for place in call.places} == {"mine"}
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_a_forward_recomputed_in_the_backward_is_in_its_own_modules(tmp_path, reentrant):
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.last = torch.nn.Linear(8, 16), torch.nn.Linear(16, 4)
+
+        def forward(self, x):
+            return checkpoint(self.last, checkpoint(self.first, x, use_reentrant=reentrant), use_reentrant=reentrant)
+
+    path = tmp_path / "trace.json"
+    network, x = Net(), torch.ones(2, 8, requires_grad=True)
+    network(x).sum().backward()
+    with profile(**CPU, with_stack=True) as profiler:
+        network(x).sum().backward()
+    profiler.export_chrome_trace(str(path))
+    places = {(call.phase, call.operator, call.problem.k): call.places for call in read_trace(path).calls}
+    linear = {"Linear_0", "Linear_1"}
+    assert {place.split(".")[-1] for found in places.values() for place in found} == linear
+    recomputed = [(places["forward", "aten::addmm", k], places["backward", "aten::addmm", k]) for k in (8, 16)]
+    assert all(first[0].endswith(again[0]) for first, again in recomputed)
 
 
 def test_recorded_without_shapes(tmp_path):

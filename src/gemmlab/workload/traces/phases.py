@@ -47,8 +47,8 @@ class Phases:
         if not any(node >= 0 for node in self.nodes):
             return found
         for place, sequence in enumerate(self.sequences):
-            if sequence == NONE or self.nodes[place] >= 0:
-                continue
+            if sequence == NONE or self.nodes[place] == place:
+                continue  # what runs within a node has a number only where it is a forward recomputed
             before = found.get(sequence)
             same = before is None or (before >= 0 and threads[before] == threads[place])
             found[sequence] = place if same else -1
@@ -62,8 +62,15 @@ class Phases:
         return "optimizer" if self.optimizer.innermost(thread, start) >= 0 else "forward"
 
     def place(self, operator: int) -> str:
-        """Where an operator was called; for the backward, where the operator that it undoes was."""
+        """Where an operator was called; for the backward, where the operator that it undoes was.
+
+        A forward that is recomputed in the backward, as by torch.utils.checkpoint, is in modules of its own.
+        """
         node = self.nodes[operator]
+        thread, start = int(self.forest.threads[operator]), self.forest.starts[operator]
+        recomputed = self.places.module(thread, start, self.forest.starts[node]) if node >= 0 else ""
+        if recomputed:
+            return recomputed
         while node >= 0 and self.sequences[node] == NONE:
             parent = self.forest.parents[node]
             node = self.nodes[parent] if parent >= 0 else -1

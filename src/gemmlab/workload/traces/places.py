@@ -64,6 +64,11 @@ class Places:
         region = self.regions.forest.innermost(thread, time)
         return self.names[self.regions.names[region]] if region >= 0 else ""
 
+    def module(self, thread: int, time: int, since: int) -> str:
+        """The module that runs on a thread at a time, if it was called since another; else nothing."""
+        module = self.modules.forest.innermost(thread, time)
+        return self.path(module) if module >= 0 and self.modules.forest.starts[module] >= since else ""
+
     def path(self, module: int) -> str:
         """A module's name after those of the modules that call it."""
         if module not in self.paths:
