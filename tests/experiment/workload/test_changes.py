@@ -29,7 +29,7 @@ def lines(*calls, **more):
 @st.composite
 def long_problems(draw):
     """Multiplications that take many times their launch: of short ones a stream's launches change the shares."""
-    sides = [draw(st.sampled_from((1024, 2048, 3001, 4096, 5003))) for _ in range(3)]
+    sides = [draw(st.sampled_from((2048, 3001, 4096, 5003))) for _ in range(3)]
     format, layout = draw(st.sampled_from(("float32", "bfloat16"))), draw(st.sampled_from(("nn", "nt", "tn")))
     problem = Gemm(*sides, format, layout=layout)
     return problem.replace(ldb=problem.ldb + draw(st.sampled_from((0, 0, 3))))

@@ -47,7 +47,7 @@ def answer_of(workload: Workload, chip: Chip | str | None = None, *, float8: boo
     require_type("workload", workload, Workload, "what gemmlab.workload reads from a trace, a model or a table")
     device = device_of(workload, chip)
     forecaster = Forecaster(device.chip)
-    rest = rest_of(workload, forecaster, foreign=device.foreign)
+    rest = rest_of(workload, forecaster, device.traced)
     other_s: dict[str, float] = {}
     for each in rest:
         other_s[each.other.name] = other_s.get(each.other.name, 0.0) + each.time_s
@@ -72,8 +72,8 @@ def answer_of(workload: Workload, chip: Chip | str | None = None, *, float8: boo
         rows=tuple(rows),
         rest=rest,
         **whole._asdict(),
-        perfect_gain=sum(perfect_s(look, row) for look, row in told) / total,
-        advised_gain=advised_s(priced) / total,
+        perfect_gain=min(1.0, sum(perfect_s(look, row) for look, row in told) / total),
+        advised_gain=min(1.0, advised_s(priced) / total),
         changes=tuple(sorted(changes, key=lambda change: (-change.gain_s, change.line))),
         notes=(*workload.notes, *device.notes, *host_notes(workload, looks, rest, foreign=device.foreign)),
     )

@@ -15,8 +15,13 @@ class Device(NamedTuple):
     """What the answer is predicted for."""
 
     chip: Chip
-    foreign: bool  #: the source's times are another chip's: all is predicted
+    traced: Chip | None  #: another chip, whose times the source has: all is predicted
     notes: tuple[str, ...]
+
+    @property
+    def foreign(self) -> bool:
+        """Whether the source's times are another chip's."""
+        return self.traced is not None
 
 
 def device_of(workload: Workload, chip: Chip | str | None) -> Device:
@@ -26,17 +31,15 @@ def device_of(workload: Workload, chip: Chip | str | None) -> Device:
     """
     traced = reported(workload.chip)
     if chip is None:
-        told = (
-            () if traced or not workload.chip else (f"no chip file knows `{workload.chip}`: predicted for {DEFAULT}",)
-        )
-        return Device(traced or get(DEFAULT), False, told)
+        unknown = f"no chip file knows `{workload.chip}`: predicted for {DEFAULT}"
+        return Device(traced or get(DEFAULT), None, (unknown,) if workload.chip and not traced else ())
     wanted = load(chip) if isinstance(chip, str) else chip
     require_type("chip", wanted, Chip, 'a name such as "h100-sxm", a file, or a Chip')
     timed = workload.span_s is not None or any(call.time_s is not None for call in workload.calls)
     if traced is None or traced.name == wanted.name or not timed:
-        return Device(wanted, False, ())
+        return Device(wanted, None, ())
     note = f"the source's times are of a {traced.name}: every time for {wanted.name} is predicted"
-    return Device(wanted, True, (note,))
+    return Device(wanted, traced, (note,))
 
 
 def reported(text: str) -> Chip | None:

@@ -98,11 +98,15 @@ class Forecaster:
         """Predicted seconds of kernels that move bytes at a share of what streaming reaches, launches added."""
         return self.streaming_s(moved_bytes, share) + kernels * self.constants.launch_s
 
+    @property
+    def streaming_bytes_per_s(self) -> float:
+        """What streaming reaches of DRAM; without one, nothing waits for it."""
+        dram = self.chip.level("dram")
+        return self.constants.dram_share * float(dram.bandwidth_bytes_per_s) if dram else float("inf")
+
     def streaming_s(self, moved_bytes: float, share: float = 1.0) -> float:
         """Predicted seconds of bytes through DRAM at that share of what streaming reaches."""
-        dram = self.chip.level("dram")
-        reached = share * self.constants.dram_share
-        return moved_bytes / (reached * float(dram.bandwidth_bytes_per_s)) if dram else 0.0
+        return moved_bytes / (share * self.streaming_bytes_per_s)
 
     def plain(self, problem: Gemm) -> Forecast:
         """As `explain` predicts it."""

@@ -10,6 +10,10 @@ from gemmlab.workload import Workload
 
 #: of one operator on the host, eager: an addition on a server with an H200, PyTorch 2.11 (benchmarks/networks_parts.py)
 HOST_S = 10e-6
+#: of recording one operator and its launch with shapes, there: a step's trace beside the step alone where the device
+#: waits is longer by 18 to 36 us an operator (benchmarks/networks.py)
+PROFILER_S = 20e-6
+OVERLAPPING = 1.02  # times as long as some kernel runs: kernels of several streams, or of predicted times
 IDLE = 0.1  # of the time: a device that waits longer is worth a word
 COMPILED = "compiled"  # the setting that names compiled modules
 LINE = 'model = torch.compile(model, mode="reduce-overhead")  # CUDA graphs: one launch for a whole step'
@@ -41,6 +45,12 @@ def host_notes(workload: Workload, looks: list[Look], rest: tuple[Rest, ...], *,
     unknown = sum(look.call.count for look in looks if look.measured_s is None)
     if workload.span_s is not None and unknown and not foreign:
         notes.append(f"{unknown} multiplications have no kernel in the trace: their times are predicted")
+    working = sum(look.time_s for look in looks) + sum(each.time_s for each in rest)
+    if workload.busy_s is not None and not foreign and working > OVERLAPPING * workload.busy_s:
+        notes.append(
+            f"kernels overlap: theirs are {seconds_text(working)} and one or more run {seconds_text(workload.busy_s)}; "
+            "shares and gains add up to more than the time"
+        )
     lows = sum(look.call.count for look in looks if look.forecast.confidence == "low" and look.measured_s is None)
     if lows:
         notes.append(
@@ -52,8 +62,13 @@ def host_notes(workload: Workload, looks: list[Look], rest: tuple[Rest, ...], *,
 def graph_change(
     workload: Workload, looks: list[Look], rest: tuple[Rest, ...], total_s: float, idle_s: float
 ) -> tuple[ChangeSection, ...]:
-    """CUDA graphs where the device waits: what it waits is the most that they gain."""
-    waited = idle_s or waiting_s(workload, looks, rest)
+    """CUDA graphs where the device waits: what it waits is the most that they gain.
+
+    A trace's wait has the profiler's own in it, which is no gain.
+    """
+    waited = waiting_s(workload, looks, rest)
+    if idle_s:
+        waited = max(0.0, idle_s - operators(looks, rest) * PROFILER_S)
     whole = total_s if idle_s else total_s + waited
     if whole <= 0 or waited < IDLE * whole or waited >= whole:
         return ()

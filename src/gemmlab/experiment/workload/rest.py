@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gemmlab.chips import Chip
 from gemmlab.experiment.workload.answer import Rest
 from gemmlab.experiment.workload.beside import Images, images_of, reached
 from gemmlab.experiment.workload.forecast import Forecaster
@@ -35,18 +36,24 @@ def share_of(name: str) -> float:
     return next((share for word, share in SHARES if word in name), PLAIN)
 
 
-def rest_of(workload: Workload, forecaster: Forecaster, *, foreign: bool) -> tuple[Rest, ...]:
-    """Every other operator with its time, the longest first; `foreign` says that times are another chip's."""
+def rest_of(workload: Workload, forecaster: Forecaster, traced: Chip | None = None) -> tuple[Rest, ...]:
+    """Every other operator with its time, the longest first; `traced` is another chip that the times are of."""
     images = images_of(workload)
-    found = [one(other, forecaster, images, foreign=foreign) for other in workload.others]
+    found = [one(other, forecaster, images, traced) for other in workload.others]
     return tuple(sorted(found, key=lambda rest: (-rest.time_s, rest.other.name, rest.other.phase)))
 
 
-def one(other: Other, forecaster: Forecaster, images: Images | None, *, foreign: bool) -> Rest:
-    """One operator; one that moves nothing, such as a view, launches nothing either."""
-    if other.time_s is not None and not foreign:
+def one(other: Other, forecaster: Forecaster, images: Images | None, traced: Chip | None) -> Rest:
+    """One operator; one that moves nothing, such as a view, launches nothing either.
+
+    Another chip's time, where nobody tells the bytes, becomes this one's by the bandwidths of both.
+    """
+    if other.time_s is not None and traced is None:
         return Rest(other, other.time_s, "measured")
     if other.bytes == 0:
         return Rest(other, 0.0, "predicted")
+    if other.bytes is None and other.time_s is not None and traced is not None:
+        slower = Forecaster(traced).streaming_bytes_per_s / forecaster.streaming_bytes_per_s
+        return Rest(other, other.time_s * slower, "predicted")
     share = reached(other.name, images) or share_of(other.name)
     return Rest(other, forecaster.copying_s(other.bytes or 0, other.count, share), "predicted")
