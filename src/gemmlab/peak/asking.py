@@ -1,0 +1,141 @@
+"""What tensors may be asked to multiply, and as which matrices: everything refused here is refused with a reason."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from gemmlab.formats import bits_of
+from gemmlab.peak.request import Request
+from gemmlab.peak.stored import MOST_SIDE, Stored, format_of, stored
+from gemmlab.record import GemmlabError
+
+ARCHITECTURE = (9, 0)  # wgmma is Hopper's own
+
+
+def asked(torch: Any, a: Any, b: Any, out: Any) -> tuple[Any, Any, tuple[int, ...], Any]:
+    """A and B as two- or three-dimensional tensors, the shape of the result, and where its rows go.
+
+    The last is `out` itself where it can be written as it is. Raises GemmlabError.
+    """
+    for name, tensor in (("a", a), ("b", b), *((("out", out),) if out is not None else ())):
+        if not isinstance(tensor, torch.Tensor):
+            raise GemmlabError(f"{name} is of type {type(tensor).__name__}", "a torch tensor on an NVIDIA GPU")
+        if tensor.device != a.device or tensor.device.type != "cuda":
+            raise GemmlabError(f"{name} is on {tensor.device}, a on {a.device}", "all on the same NVIDIA GPU")
+    require_hopper(torch, a.device.index)
+    left, right, shape = shapes(a, b)
+    d_type = result_type(torch, a, b, out)
+    if out is None:
+        return left, right, shape, torch.empty((*left.shape[:-1], right.shape[-1]), dtype=d_type, device=a.device)
+    if tuple(out.shape) != shape:
+        raise GemmlabError(f"out has shape {tuple(out.shape)}, the product {shape}", "the same shape")
+    for name, tensor in (("a", a), ("b", b)):
+        if overlap(out, tensor):
+            raise GemmlabError(f"out overlaps {name}", "a result in memory of its own")
+    d = out if out.dim() == left.dim() else None
+    if d is None or d.stride(-1) != 1 or d.stride(-2) < d.shape[-1] or (d.dim() == 3 and overlapping(d)):
+        d = torch.empty((*left.shape[:-1], right.shape[-1]), dtype=d_type, device=a.device)
+    return left, right, shape, d
+
+
+@cache
+def require_hopper(torch: Any, index: int) -> None:
+    """Raise GemmlabError for a device without wgmma."""
+    found = torch.cuda.get_device_capability(index)
+    if found != ARCHITECTURE:
+        raise GemmlabError(
+            f"cuda:{index} has compute capability {found[0]}.{found[1]}", "Hopper, 9.0; elsewhere torch.matmul"
+        )
+
+
+@cache
+def sm_count(torch: Any, index: int) -> int:
+    """SMs of a device."""
+    return int(torch.cuda.get_device_properties(index).multi_processor_count)
+
+
+def shapes(a: Any, b: Any) -> tuple[Any, Any, tuple[int, ...]]:
+    """A and B of two axes, or of three with the same batch, and the result's shape; raises GemmlabError."""
+    if a.dim() < 2 or b.dim() < 2 or a.shape[-1] != b.shape[-2]:
+        given = f"a of shape {tuple(a.shape)} and b of {tuple(b.shape)}"
+        raise GemmlabError(f"{given} do not multiply", "(m, k) and (k, n)")
+    for name, tensor in (("a", a), ("b", b)):
+        if max(tensor.shape) > MOST_SIDE:
+            raise GemmlabError(f"{name} has a side of {max(tensor.shape)}", f"at most {MOST_SIDE}, 2^31 - 1")
+    if b.dim() == 2:
+        return a.reshape(-1, a.shape[-1]) if a.dim() > 2 else a, b, (*a.shape[:-1], b.shape[-1])
+    if a.shape[:-2] != b.shape[:-2]:
+        raise GemmlabError(f"batches {tuple(a.shape[:-2])} and {tuple(b.shape[:-2])} differ", "expand one of them")
+    batch = tuple(a.shape[:-2])
+    return a.reshape(-1, *a.shape[-2:]), b.reshape(-1, *b.shape[-2:]), (*batch, a.shape[-2], b.shape[-1])
+
+
+def result_type(torch: Any, a: Any, b: Any, out: Any) -> Any:
+    """The result's type; raises GemmlabError for types that do not multiply here."""
+    first, second = format_of(a), format_of(b)
+    if first != second and not (bits_of(first) == bits_of(second) == 8):
+        raise GemmlabError(f"a is {first}, b is {second}", "one type, or two of float8")
+    allowed: tuple[Any, ...] = (torch.bfloat16, torch.float16, torch.float32) if bits_of(first) == 8 else (a.dtype,)
+    if bits_of(first) == 16:
+        allowed = (a.dtype, torch.float32)
+    if out is None:
+        return allowed[0]
+    if out.dtype not in allowed:
+        raise GemmlabError(f"out is {out.dtype} for {first}", f"{' or '.join(map(str, allowed))}")
+    return out.dtype
+
+
+def overlap(first: Any, second: Any) -> bool:
+    """Whether two tensors may share memory: their first and last bytes are compared."""
+    (start, end), (other, past) = extent(first), extent(second)
+    return start < past and other < end
+
+
+def extent(tensor: Any) -> tuple[int, int]:
+    """Addresses of the first byte and past the last one."""
+    if not tensor.numel():
+        return 0, 0
+    last = sum((side - 1) * step for side, step in zip(tensor.shape, tensor.stride(), strict=True))
+    return tensor.data_ptr(), tensor.data_ptr() + (last + 1) * tensor.element_size()
+
+
+def overlapping(tensor: Any) -> bool:
+    """Whether a batch's matrices lie over one another."""
+    return bool(tensor.stride(0) < (tensor.shape[1] - 1) * tensor.stride(1) + tensor.shape[2] and tensor.shape[0] > 1)
+
+
+def lying(tensor: Any, k_axis: int) -> tuple[Any, Stored]:
+    """A tensor that a kernel can read, copied where its strides are none that it can, and how it lies."""
+    found = stored(tensor, k_axis)
+    if found is None:
+        tensor = tensor.contiguous()
+        found = stored(tensor, k_axis)
+    if found is None:  # pragma: no cover - a contiguous tensor always lies in rows
+        raise GemmlabError(f"strides {tuple(tensor.stride())} cannot be read")
+    if found.element_bytes == 1 and not found.along_k:
+        tensor = tensor.t().contiguous().t() if k_axis == 0 else tensor.contiguous()
+        found = stored(tensor, k_axis) or found
+    return tensor, found
+
+
+def request_of(torch: Any, a: Any, b: Any, d: Any, accuracy: str, deterministic: bool) -> Request:
+    """The request of two matrices and where the result goes; raises GemmlabError."""
+    a, b, d = (each[0] if each.dim() == 3 else each for each in (a, b, d))
+    left, right, to = lying(a, 1)[1], lying(b, 0)[1], stored(d, 1)
+    return Request(
+        m=a.shape[0],
+        n=b.shape[1],
+        k=a.shape[1],
+        a_format=format_of(a),
+        b_format=format_of(b),
+        d_format=format_of(d),
+        a_along_k=left.along_k,
+        b_along_k=right.along_k,
+        a_on_road=left.on_road,
+        b_on_road=right.on_road,
+        d_on_road=to is not None and to.on_road,
+        accuracy=accuracy,
+        deterministic=deterministic,
+        sm_count=sm_count(torch, a.device.index),
+    )
