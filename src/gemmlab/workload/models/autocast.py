@@ -18,29 +18,53 @@ LOWER = frozenset(
         *("lstm", "gru", "rnn_tanh", "rnn_relu", "scaled_dot_product_attention"),
     ]
 )
+RECENT = ("rms_norm",)  #: which older versions leave to what it is composed of
 FLOAT32 = frozenset(
     [
         *("acos", "asin", "cosh", "erfinv", "exp", "expm1", "log", "log10", "log2", "log1p", "reciprocal", "rsqrt"),
         *("sinh", "tan", "pow", "__pow__", "__rpow__", "softplus", "layer_norm", "native_layer_norm", "group_norm"),
         *("frobenius_norm", "nuclear_norm", "norm", "dist", "pdist", "cdist", "renorm", "logsumexp"),
         *("cosine_similarity", "cosine_embedding_loss", "nll_loss", "cross_entropy", "cross_entropy_loss"),
-        *("poisson_nll_loss", "hinge_embedding_loss", "kl_div", "l1_loss", "smooth_l1_loss", "huber_loss", "mse_loss"),
+        *(
+            "nll_loss2d",
+            "nll_loss_nd",
+            "poisson_nll_loss",
+            "hinge_embedding_loss",
+            "kl_div",
+            "l1_loss",
+            "smooth_l1_loss",
+            "huber_loss",
+            "mse_loss",
+        ),
         *("margin_ranking_loss", "multilabel_margin_loss", "soft_margin_loss", "triplet_margin_loss"),
         *("multi_margin_loss", "binary_cross_entropy_with_logits"),
         *("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "upsample_linear1d", "upsample_bilinear2d"),
-        *("upsample_trilinear3d", "upsample_bicubic2d", "interpolate"),
+        *("upsample_trilinear3d", "upsample_bicubic2d", "_upsample_bicubic2d_aa", "_upsample_bilinear2d_aa"),
+        *("_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d", "interpolate"),
+        *RECENT,
     ]
 )
 #: their result is float32 unless the program says which
 FLOAT32_RESULT = frozenset(
-    ["prod", "softmax", "log_softmax", "cumprod", "cumsum", "vector_norm", "matrix_norm", "linalg_vector_norm", "sum"]
+    [
+        *("prod", "softmax", "log_softmax", "cumprod", "cumsum", "vector_norm", "matrix_norm", "linalg_vector_norm"),
+        *("linalg_matrix_norm", "sum"),
+    ]
 )
 WIDEST = frozenset(
     [
         *("addcdiv", "addcmul", "atan2", "bilinear", "cross", "dot", "vdot", "index_put", "tensordot", "scatter_add"),
-        *("cat", "stack", "grid_sampler", "grid_sample"),
+        *("grid_sampler", "grid_sample"),
     ]
 )
+BANNED = frozenset(["binary_cross_entropy"])  #: PyTorch refuses it in half precision
+
+
+def registered(name: str) -> bool:
+    """Whether this PyTorch has a rule of autocast's for an operator."""
+    import torch
+
+    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", "AutocastCUDA"))
 
 
 class Autocast:
@@ -62,6 +86,10 @@ class Autocast:
             return args, keywords
         lower = torch.get_autocast_dtype("cuda")
         self.seen.add(str(lower).removeprefix("torch."))
+        if name in BANNED:
+            raise RuntimeError(f"{name} is unsafe to autocast: binary_cross_entropy_with_logits is not")
+        if name in RECENT and not registered(name):
+            return args, keywords
         if name in LOWER:
             return self.all_to(lower, args), self.all_to(lower, keywords)
         if name in FLOAT32:
