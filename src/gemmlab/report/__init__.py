@@ -16,12 +16,19 @@ if TYPE_CHECKING:
     from gemmlab.report.systolic import systolic_text
     from gemmlab.report.systolic_picture import systolic_svg
     from gemmlab.report.text import print_record, terminal
+    from gemmlab.report.workload import workload_text
+    from gemmlab.report.workload_difference import difference_text
+    from gemmlab.report.workload_difference_page import difference_html
+    from gemmlab.report.workload_page import workload_html
+    from gemmlab.report.workload_picture import workload_svg
 
 __all__ = [
     "chip_table",
     "chip_text",
     "csv_rows",
     "destination",
+    "difference_html",
+    "difference_text",
     "html",
     "ladder_svg",
     "numerics_svg",
@@ -38,6 +45,9 @@ __all__ = [
     "unit_table",
     "unit_text",
     "waterfall_svg",
+    "workload_html",
+    "workload_svg",
+    "workload_text",
     "write_file",
 ]
 
@@ -55,6 +65,11 @@ HOMES = {
     "systolic": ("systolic_text",),
     "systolic_picture": ("systolic_svg",),
     "text": ("print_record", "terminal"),
+    "workload": ("workload_text",),
+    "workload_difference": ("difference_text",),
+    "workload_difference_page": ("difference_html",),
+    "workload_page": ("workload_html",),
+    "workload_picture": ("workload_svg",),
 }
 
 
