@@ -15,7 +15,9 @@ from gemmlab.peak.engine import FOLDER, Engine
 from gemmlab.peak.stored import Stored
 from gemmlab.units import ceil_div, round_up
 
+FUNCTIONS = {"threads": "by_threads"}  # `threads` is no name that C likes
 REPACK_ROWS = 8  # warps of a block, a row each
+THREADS_BLOCKS = 528  # four on each SM
 ROW_BYTES = 128  # to which rows are padded: whole cache lines
 
 
@@ -63,8 +65,14 @@ def engine_kernel(engine: Engine, device: int) -> Kernel:
 
 @lru_cache(maxsize=16)
 def plain_kernel(name: str, device: int) -> Kernel:
-    """A kernel without sizes: repack or split."""
-    return Kernel(kept((FOLDER / f"{name}.cu").read_text(encoding="utf-8")), name)
+    """A kernel without sizes, by the name of its file: repack, split or threads."""
+    return Kernel(kept((FOLDER / f"{name}.cu").read_text(encoding="utf-8")), FUNCTIONS.get(name, name))
+
+
+class Matrix(ctypes.Structure):
+    """`Matrix` of threads.cu."""
+
+    _fields_ = (("at", ctypes.c_void_p), ("along_side", ctypes.c_longlong), ("along_k", ctypes.c_longlong))
 
 
 class Copy(ctypes.Structure):
@@ -115,6 +123,15 @@ def split(
     launch = plain_kernel("split", device).prepare((operands[0].rows + operands[1].rows,), 256, values)
     scales = (operands[0].inverse, operands[1].inverse)
     return buffers, (there[0], there[1]), scales, padded, launch
+
+
+def by_threads(refused: int, a: Stored, b: Stored, d: Stored, sides: tuple[int, int, int], device: int) -> Launch:
+    """The launch that multiplies float32 by threads where the number at `refused` is not zero by then."""
+    m, n, k = sides
+    matrices = [Matrix(each.address, *((each.ld, 1) if each.along_k else (1, each.ld))) for each in (a, b)]
+    values = (*matrices, ctypes.c_void_p(d.address), ctypes.c_longlong(d.ld), *map(ctypes.c_int, (m, n, k)))
+    grid = (min(ceil_div(m, 64) * ceil_div(n, 64), THREADS_BLOCKS),)
+    return plain_kernel("threads", device).prepare(grid, 256, (ctypes.c_void_p(refused), *values))
 
 
 def multiplying(

@@ -6,7 +6,7 @@ from typing import Any
 
 from gemmlab.peak.asking import lying
 from gemmlab.peak.driver import Launch
-from gemmlab.peak.multiply import multiplying, repacked, split, workspace_of
+from gemmlab.peak.multiply import by_threads, multiplying, repacked, split, workspace_of
 from gemmlab.peak.plan import Plan
 from gemmlab.peak.stored import Stored, stored
 from gemmlab.peak.vector import Vector, vector_launch
@@ -15,9 +15,8 @@ from gemmlab.peak.vector import Vector, vector_launch
 class Ready:
     """Launches of one multiplication; `buffers` is what they need beside the tensors, and keeps them alive."""
 
-    def __init__(self, launches: list[Launch], buffers: list[Any], device: int, refused: Any = None) -> None:
+    def __init__(self, launches: list[Launch], buffers: list[Any], device: int) -> None:
         self.launches, self.buffers, self.device = launches, buffers, device
-        self.refused = refused  #: a tensor that counts rows which cannot be split
 
     def launch(self, stream: int) -> None:
         """Put everything on a stream."""
@@ -28,12 +27,15 @@ class Ready:
 def ready(torch: Any, a: Any, b: Any, d: Any, plan: Plan) -> Ready:
     """The launches of a plan for two matrices into a third."""
     device, sides = a.device.index, (a.shape[0], b.shape[1], a.shape[1])
-    (a, left), (b, right), to = lying(a, 1), lying(b, 0), row_major(d)
-    buffers, launches = [a, b] if plan.repack_a or plan.repack_b else [], []
+    (read_a, left), (read_b, right), to = lying(a, 1), lying(b, 0), row_major(d)
+    buffers: list[Any] = []
+    launches: list[Launch] = []
+    copies = [copy for copy, given in ((read_a, a), (read_b, b)) if copy is not given]
     with torch.cuda.device(device):
         if isinstance(plan.kernel, Vector):
-            return Ready([vector_launch(plan.kernel, left, right, to.address, device)], buffers, device)
+            return Ready([vector_launch(plan.kernel, left, right, to.address, device)], copies, device)
         scales, apart = (0, 0), 0
+        by_parts = left, right
         if plan.split:
             kept, (left, right), scales, apart, launch = split(left, right, sides[2], torch, device)
             buffers += kept
@@ -62,7 +64,9 @@ def ready(torch: Any, a: Any, b: Any, d: Any, plan: Plan) -> Ready:
                 workspace=workspace,
             )
         )
-    return Ready(launches, buffers, device, buffers[0] if plan.split else None)
+        if plan.split:  # rows whose numbers lie too far apart for two float16, infinities and NaN
+            launches.append(by_threads(buffers[0].data_ptr(), *by_parts, to, sides, device))
+    return Ready(launches, buffers + copies, device)
 
 
 def row_major(d: Any) -> Stored:
