@@ -203,6 +203,8 @@ def test_query_key_and_value_are_one_layer():
     calls = [call for name in names for call in linear(f"layer.0.self.{name}", 512, 1024, 1024)]
     (change,) = changes(*calls, kind="table")
     assert change.line == "nn.Linear(1024, 3072)(x).split([1024, 1024, 1024], dim=-1)  # in place of query, key, value"
+    bare = [call for name in names for call in linear(name, 512, 1024, 1024)]
+    assert lines(*bare, kind="table") == [change.line]  # the model itself is what they belong to
     assert lines(*calls[:3], kind="table") == []  # a query alone has nobody to go with
     crossed = [*linear("a.self.query", 512, 1024, 1024), *linear("a.self.key", 64, 1024, 1024)]
     crossed += linear("a.self.value", 64, 1024, 1024)

@@ -72,7 +72,7 @@ def sibling_changes(look: Look) -> Iterator[Candidate]:
     yield Candidate(
         cause="small",
         line=f"nn.Linear({weight.ins}, {sum(sizes)})(x).split({sizes}, dim=-1)  # in place of {', '.join(names)}",
-        digits=digits.ORDER,
+        digits=digits.STACKED,
         cost="checkpoints: torch.cat of the weights and of the biases",
         confidence="medium",
         then_s=then_s,
@@ -85,9 +85,9 @@ def siblings(look: Look, call: Call) -> Iterator[Team]:
     index = look.program.by_place
     problem, outs = call.problem, look.sides.outs
     for place in call.places:
-        parent, _, leaf = place.rpartition(".")
+        parent, dot, leaf = place.rpartition(".")
         names = ALIKE.get(leaf, ())
-        alike = [(name, index.get((call.phase, f"{parent}.{name}"), [])) for name in names]
+        alike = [(name, index.get((call.phase, f"{parent}{dot}{name}"), [])) for name in names]
         team = [(name, each) for name, calls in alike for each in calls if fits(problem, each.problem, outs)]
         if len({name for name, _ in team}) == len(names) == len(team) > 1:
             yield Team(tuple(name for name, _ in team), tuple(each for _, each in team))

@@ -15,6 +15,7 @@ BLOCKS = (
     "the same sums in blocks: the softmax is rescaled in float32 as it goes, and scores are no longer rounded to "
     "{name} between the kernels"
 )
+STACKED = ORDER + "; gradients of the input are added in float32 before they are rounded, not after"
 ONCE = "none: the same values from another place in memory; another kernel may add in another order"
 NONE = "none: the same kernels"
 
