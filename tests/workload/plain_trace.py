@@ -89,10 +89,14 @@ def plain(path: Path) -> dict[str, dict]:
         else:
             place = known.owner(index_of(ops, op), multiplies(kernel["name"]))
             mine[place].append((kernel["name"], length(kernel)))
+    for place in range(len(ops)):
+        if kernels and known.counts(place) and not mine[place]:
+            mine[place] = [each for inner in known.below[place] for each in mine.pop(inner, [])]
     if not kernels:
         for place, op in enumerate(ops):
             inside = sum(length(each) for at, each in enumerate(ops) if known.parents[at] == place)
             mine[known.owner(place, False)].append(("", length(op) - inside))
+    launched = [bool(kernels and mine[place]) for place in range(len(ops))]
     for place, op in enumerate(ops):
         spent = mine[place]
         total = sum(time for _, time in spent)
@@ -100,7 +104,7 @@ def plain(path: Path) -> dict[str, dict]:
             for product in known.reading[place]:
                 key = (op["name"], product.problem.m, product.problem.n, product.problem.k, known.phase(place))
                 add(found["calls"], key, 1, total / len(known.reading[place]))
-        elif known.unread(place):
+        elif known.unread(place) and (mine[place] or not any(launched[inner] for inner in known.below[place])):
             add(found["unread"], (op["name"],), 1, total)
         else:
             named = [time for name, time in spent if multiplies(name)]

@@ -210,6 +210,32 @@ class TestCountingOnce:
         }  # fmt: skip
         assert not told(workload, "divided")
 
+    def test_kernels_of_any_name_within_it_are_its_where_it_has_no_others(self, trace, read):
+        trace.op("aten::linear", 0, 30, [4, 8], [16, 8], [16])
+        trace.op("mylib::op", 2, 20)
+        trace.run("kernel_0", 4, 100, 7)
+        workload = read()
+        assert [(call.operator, call.time_s, call.kernels) for call in workload.calls] == [
+            ("aten::linear", seconds(7), ("kernel_0",))
+        ]
+        assert not workload.others
+
+    def test_a_composite_without_shapes_is_not_unread_beside_what_it_calls(self, trace, read):
+        trace.op("aten::add", 50, 1, [4])  # shapes are recorded
+        trace.op("aten::linear", 0, 30)
+        trace.op("mylib::op", 2, 20)
+        trace.run(GEMM, 4, 100, 7)
+        workload = read()
+        assert [(each.operator, each.time_s) for each in workload.unread] == [("mylib::op", seconds(7))]
+
+    def test_an_einsum_that_multiplies_no_matrices(self, tmp_path):
+        trace = Kineto([])
+        trace.op("aten::einsum", 0, 100, "", ("TensorList", [[4, 8]]), "")
+        trace.op("aten::sum", 10, 80, [4, 8])
+        workload = read_trace(trace.write(tmp_path / "trace.json"))
+        assert not workload.unread
+        assert {other.name for other in workload.others} == {"aten::einsum", "aten::sum"}
+
     def test_other_arithmetic_counts_at_the_innermost(self, trace, read):
         trace.op("aten::softmax", 0, 30, [4, 8], "1", "")
         trace.op("aten::_softmax", 5, 20, [4, 8], "1", "False")

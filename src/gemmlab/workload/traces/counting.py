@@ -10,6 +10,9 @@ from gemmlab.workload.operators import Product, UnreadableError
 from gemmlab.workload.traces.arguments import Signature, operation_of
 from gemmlab.workload.traces.forest import Forest
 
+#: what always calls other operators: where none of those multiplies, neither does it
+DECOMPOSED = ("aten::einsum", "aten::tensordot")
+
 
 class Readings:
     """What the operators of a trace multiply, each signature read once for each of the settings."""
@@ -61,6 +64,8 @@ class Counting:
         own = [place if each else -1 for place, each in enumerate(self.counted)]
         self.counts_at = forest.inherited(own)  #: the operator that counts, at or above each; -1 where none does
         lost = [each and not over_read[place] and self.counts_at[place] < 0 for place, each in enumerate(hidden)]
+        for place in set(parents) - {-1}:
+            lost[place] &= readings.signatures[signatures[place]][0] not in DECOMPOSED
         over_lost = above(parents, lost)
         self.unread = [each and not over_lost[place] for place, each in enumerate(lost)]
         self.hidden = hidden

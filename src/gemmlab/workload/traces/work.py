@@ -56,7 +56,7 @@ class Work:
 
     def by_kernels(self) -> None:
         """Join kernels to operators, then collect operator by operator, in order of time."""
-        spent = self.joined()
+        spent = self.gathered_up(self.joined())
         recorded = captures(self.gathered)
         counting = self.counting
         wanted = (place for place in range(len(self.forest)) if counting.counted[place] or counting.unread[place])
@@ -70,6 +70,26 @@ class Work:
                 self.tally.captured += 1
             else:
                 self.collect(place, mine)
+
+    def gathered_up(self, spent: dict[int, Spent]) -> dict[int, Spent]:
+        """The kernels of each operator, where one that counts has none the kernels of those within it.
+
+        They do its work under names that say nothing. One whose sizes are hidden, and that launches nothing itself
+        while others within it do, only calls those: it is no multiplication of its own.
+        """
+        counting, parents = self.counting, self.forest.parents
+        empty = {place for place, counts in enumerate(counting.counted) if counts and place not in spent}
+        found: dict[int, Spent] = defaultdict(list)
+        for place in sorted(spent):
+            counts = counting.counts_at[place]
+            found[counts if counts in empty else place] += spent[place]
+        for place in spent:
+            above = parents[place]
+            while above >= 0:
+                if above not in spent:
+                    counting.unread[above] = False
+                above = parents[above]
+        return found
 
     def joined(self) -> dict[int, Spent]:
         """The kernels of each operator that some belong to; those that no operator launched are collected at once."""
