@@ -466,3 +466,71 @@ def test_nor_for_tensors_where_they_belong(name, data):
     inputs += [data.draw(numbers) for _ in range(count - len(inputs))]
     with contextlib.suppress(UnreadableError):
         assert read(name, *inputs) is not None
+
+
+IMAGE, FILTERS = tensor(2, 4, 6, 6), tensor(6, 2, 3, 3)
+HEADS, ROWS = tensor(2, 4, 5, 8), tensor(10, 4, 8)
+WEIGHTS = [tensor(12, 8), tensor(12, 3), tensor(12), tensor(12)]
+CUDNN = (tensor(5, 2, 8), WEIGHTS, 4, None, tensor(1, 2, 3), None, 2, 3, 0, 1, False, 0.0, True, False, [], None)
+#: a call of each kind that is right
+RIGHT = [
+    ("aten::addmm", (tensor(3), tensor(4, 8), tensor(8, 3), 1, 1)),
+    ("aten::baddbmm", (tensor(5, 4, 3), tensor(5, 4, 8), tensor(5, 8, 3), 1, 1)),
+    ("aten::matmul", (tensor(5, 4, 8), tensor(8, 3))),
+    ("aten::linear", (tensor(2, 4, 8), tensor(3, 8), tensor(3))),
+    ("aten::linear_backward", (tensor(4, 8), tensor(4, 3), tensor(3, 8), [True, True, True])),
+    ("aten::mkldnn_linear_backward_weights", (tensor(4, 3), tensor(4, 8), tensor(3, 8), True)),
+    ("aten::inner", (tensor(2, 8), tensor(3, 8))),
+    ("aten::chain_matmul", ([tensor(2, 3), tensor(3, 4), tensor(4, 5)],)),
+    ("aten::_foreach_mm", ([tensor(2, 3)], [tensor(3, 4)])),
+    ("inductor::_mm_plus_mm", (tensor(2, 3), tensor(3, 4), tensor(2, 5), tensor(5, 4))),
+    ("aten::einsum", ("ij,jk,kl->il", [tensor(2, 3), tensor(3, 4), tensor(4, 5)], [1, 2, 0, 1])),
+    ("aten::tensordot", (tensor(2, 3), tensor(3, 4), [1], [0])),
+    ("aten::bilinear", (tensor(2, 3), tensor(2, 4), tensor(5, 3, 4), tensor(5))),
+    ("aten::_trilinear", (tensor(6, 3), tensor(5, 3, 4), tensor(6, 4), [1, 3], [0], [1, 2], [2, 3], 1)),
+    ("aten::_scaled_mm", (tensor(4, 8), tensor(8, 3), tensor(4, 1), tensor(1, 3), None, None, 15, True)),
+    ("aten::_scaled_mm_v2", (tensor(4, 8), tensor(8, 3), [tensor(1)], [3], [0], [tensor(1)], [3], [0], None, 15)),
+    ("aten::_grouped_mm", (tensor(9, 8), tensor(2, 8, 3), [4, 9])),
+    ("aten::_scaled_grouped_mm", (tensor(9, 8), tensor(2, 8, 3), tensor(9), tensor(2, 3), [4, 9])),
+    ("aten::_weight_int4pack_mm", (tensor(4, 64), tensor(2, 1, 32, 2), 32, tensor(2))),
+    ("aten::convolution", (IMAGE, FILTERS, tensor(6), [1, 1], [1, 1], [1, 1], False, [0, 0], 2)),
+    ("aten::convolution", (IMAGE, tensor(4, 3, 3, 3), None, [2, 2], [1, 1], [1, 1], True, [1, 1], 2)),
+    ("aten::conv2d", (IMAGE, FILTERS, None, [1, 1], "same", [1, 1], 2)),
+    ("aten::conv_tbc", (tensor(7, 2, 5), tensor(3, 5, 4), tensor(4), 1)),
+    ("aten::convolution_backward", (tensor(2, 6, 6, 6), IMAGE, FILTERS, [6], [1, 1], [1, 1], [1, 1], False, [0, 0], 2,
+                                    [True, True, True])),
+    ("aten::scaled_dot_product_attention", (HEADS, HEADS, HEADS, None, 0.0, True)),
+    ("aten::_flash_attention_forward", (ROWS, ROWS, ROWS, [0, 4, 10], [0, 4, 10], 6, 6, 0.0, True, False)),
+    ("aten::_efficient_attention_backward", (HEADS, HEADS, HEADS, HEADS, None, HEADS, None, None, 4, 4)),
+    ("aten::_native_multi_head_attention", (tensor(2, 5, 8), tensor(2, 5, 8), tensor(2, 5, 8), 8, 2, tensor(24, 8),
+                                            tensor(24), tensor(8, 8), tensor(8))),
+    ("aten::lstm", (tensor(5, 2, 8), [tensor(1, 2, 3)] * 2, WEIGHTS, True, 1, 0.0, True, False, False)),
+    ("aten::gru", (tensor(7, 8), [4, 2, 1], tensor(1, 4, 3), WEIGHTS, True, 1, 0.0, True, False)),
+    ("aten::_cudnn_rnn", CUDNN),
+    ("aten::_cudnn_rnn_backward", (*CUDNN[:6], tensor(5, 2, 3), tensor(5, 2, 3), None, None, *CUDNN[6:], None,
+                                   [True] * 4)),
+    ("aten::lstm_cell", (tensor(2, 8), [tensor(2, 3)] * 2, tensor(12, 8), tensor(12, 3))),
+    ("aten::mkldnn_rnn_layer", (tensor(5, 2, 8), *WEIGHTS, tensor(2, 3), tensor(2, 3), False, [], 2, 3, 1, True, False,
+                                False, True)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "inputs"), RIGHT)
+def test_right_calls_are_read(name, inputs):
+    assert read(name, *inputs)
+
+
+@given(st.sampled_from(RIGHT), st.data())
+def test_nor_for_calls_that_are_nearly_right(call, data):
+    name, inputs = call[0], list(call[1])
+    for _ in range(data.draw(st.integers(1, 2))):
+        index = data.draw(st.integers(0, len(inputs) - 1))
+        if isinstance(inputs[index], list) and inputs[index] and data.draw(st.booleans()):
+            inner = list(inputs[index])
+            inner[data.draw(st.integers(0, len(inner) - 1))] = data.draw(st.one_of(SCRAPS, TENSORS))
+            inputs[index] = inner[data.draw(st.integers(0, 1)) :]
+        else:
+            inputs[index] = data.draw(st.one_of(ANYTHING, TENSORS))
+    with contextlib.suppress(UnreadableError):
+        told = inputs[: data.draw(st.integers(1, len(inputs)))]
+        assert read(name, *told, outputs=data.draw(st.lists(TENSORS | SCRAPS, max_size=2))) is not None

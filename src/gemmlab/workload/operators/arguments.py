@@ -23,7 +23,7 @@ class Arguments:
     def __init__(self, operation: Operation, parameters: Iterable[str], settings: Settings) -> None:
         self.parameters = tuple(parameters)
         self.inputs: dict[str, Any] = dict(zip(self.parameters, operation.inputs, strict=False))
-        self.outputs = tuple(each for each in operation.outputs if isinstance(each, Tensor))
+        self.outputs = tuple(sized(each, "the result") for each in operation.outputs if isinstance(each, Tensor))
         self.settings = settings
 
     def value(self, *parameters: str) -> Any:
@@ -104,4 +104,6 @@ def sized(tensor: Tensor, parameter: str) -> Tensor:
             raise UnreadableError(f"`{parameter}` has sizes or strides that are no numbers: {values!r:.80}")
     if tensor.strides is not None and len(strides) != len(tensor.shape):
         raise UnreadableError(f"`{parameter}` has {len(tensor.shape)} sizes and {len(strides)} strides")
+    if type(tensor.offset_bytes) is not int:
+        raise UnreadableError(f"`{parameter}` begins at {tensor.offset_bytes!r:.80}")
     return tensor

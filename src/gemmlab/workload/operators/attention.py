@@ -66,9 +66,9 @@ def attention(given: Arguments, fused: str = "", sequence: int = -2) -> Products
     lengths = [given.value(*aliases) for aliases in LENGTHS]
     if lengths[1] is None:
         lengths[1] = lengths[0]
-    if all(isinstance(each, list | tuple) and all(type(end) is int for end in each) for each in lengths):
+    if all(isinstance(each, list | tuple) and each and all(type(end) is int for end in each) for each in lengths):
         return parts(given, tensors, lengths, about)
-    ragged = lengths[0] if isinstance(lengths[0], Tensor) else None
+    ragged = given.maybe(*LENGTHS[0]) if isinstance(lengths[0], Tensor) else None
     if ragged is not None and prod(ragged.shape) > 1:
         longest = [given.whole(*aliases) for aliases in LONGEST]
         most = f", none longer than {longest[0]}" if longest[0] else ""

@@ -47,7 +47,7 @@ def einsum(given: Arguments) -> Products:
     path = given.wholes("path")
     found: Products = ()
     while len(terms) > 1:
-        i, j = sorted(path[:2]) if path else (0, 1)
+        i, j = sorted((*path, *path)[:2]) if path else (0, 1)
         if i == j or not 0 <= i < j < len(terms):
             raise UnreadableError(f"the path contracts operands {i} and {j} of {len(terms)}")
         b, a = terms.pop(j), terms.pop(i)

@@ -96,7 +96,7 @@ def matrix(
     sides = [prod(shape[axis] for axis in axes) for axes in (rows, columns, batch)]
     found = stored(down, across) if down is not None and across is not None and all(sides) else None
     letter, leading = found or stored_copy(sides[0], sides[1])
-    offset = tensor.offset_bytes % ALIGNMENT if found and type(tensor.offset_bytes) is int else 0
+    offset = tensor.offset_bytes % ALIGNMENT if found else 0
     return Matrix(sides[0], sides[1], sides[2], letter, leading, offset, held or tensor)
 
 

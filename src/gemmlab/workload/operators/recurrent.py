@@ -49,13 +49,11 @@ def one_layer(given: Arguments) -> Products:
 
 def cell(given: Arguments) -> Products:
     """One step of one layer."""
-    state = given.value("hx")
-    state = state[0] if isinstance(state, list | tuple) and state else state
-    if not isinstance(state, Tensor) or not state.shape:
-        raise UnreadableError("the shape of the state is not told")
+    states = given.tensors("hx") if isinstance(given.value("hx"), list | tuple) else (given.tensor("hx"),)
     image, weights = given.tensor("input"), layer_of([given.tensor("w_ih"), given.tensor("w_hh")])
-    if not image.shape:
-        raise UnreadableError("the input has no dimensions")
+    if not image.shape or not states or not states[0].shape:
+        raise UnreadableError("the input or the state has no dimensions")
+    state = states[0]
     return multiply(given, flattened(image), applied(weights.of_input)) + multiply(
         given, flattened(state), applied(weights.of_state)
     )
@@ -72,6 +70,8 @@ def layer_of(weights: Sequence[Tensor]) -> Layer:
 
 def steps_of(given: Arguments, image: Tensor) -> tuple[int, ...]:
     """The batch's rows at each step; raises UnreadableError where they are the values of a tensor."""
+    if len(image.shape) not in (2, 3):
+        raise UnreadableError(f"an input of shape {list(image.shape)}")
     told = given.value("batch_sizes")
     if isinstance(told, list | tuple) and told and all(type(each) is int and each >= 0 for each in told):
         return tuple(told)
@@ -80,8 +80,6 @@ def steps_of(given: Arguments, image: Tensor) -> tuple[int, ...]:
             "the rows at each step are the values of `batch_sizes`: "
             f"{list(told.shape)} steps and {list(image.shape)[:1]} rows in all"
         )
-    if len(image.shape) not in (2, 3):
-        raise UnreadableError(f"an input of shape {list(image.shape)}")
     first, second = image.shape[0], image.shape[1] if len(image.shape) == 3 else 1
     if max(first, second) > MOST_STEPS:
         raise UnreadableError(f"an input of shape {list(image.shape)} has more steps than {MOST_STEPS}")

@@ -9,7 +9,7 @@ import msgspec
 from gemmlab.problem import BlockScale, Gemm
 from gemmlab.units import ceil_div
 from gemmlab.workload.operation import Tensor
-from gemmlab.workload.operators.arguments import Arguments
+from gemmlab.workload.operators.arguments import Arguments, sized
 from gemmlab.workload.operators.matrix import Matrix, addition, matrix, multiply
 from gemmlab.workload.operators.product import Product, Products, UnreadableError
 
@@ -65,6 +65,7 @@ def block(given: Arguments, side: str, lines: int, k: int) -> tuple[int, int, st
         scale = scale[0] if scale else None
     if not isinstance(scale, Tensor):
         return None
+    scale = sized(scale, f"scale_{side}")
     recipe = given.wholes(f"recipe_{side}")
     if recipe:
         rows, along = RECIPES.get(recipe[0], (0, 0))
@@ -109,7 +110,7 @@ def grouped(given: Arguments) -> Products:
         raise UnreadableError(f"A is {a.rows}x{a.columns} and B {b.rows}x{b.columns}: their inner sides differ")
     ends = given.value("offs")
     side, name = {(2, 3): (a.rows, "rows"), (3, 2): (b.columns, "columns"), (2, 2): (a.columns, "elements of k")}[dims]
-    if not isinstance(ends, list | tuple) or not all(type(end) is int for end in ends):
+    if not isinstance(ends, list | tuple) or not ends or not all(type(end) is int for end in ends):
         groups = b.batch if dims[1] == 3 else a.batch if dims[0] == 3 else prod(getattr(ends, "shape", None) or (0,))
         raise UnreadableError(
             f"the sizes of its groups are the values of `offs`: {groups or 'some'} groups share {side} {name}, "
