@@ -144,3 +144,31 @@ def test_what_is_no_model():
 def test_an_error_of_the_loss():
     with pytest.raises(GemmlabError, match="KeyError: 'loss'"):
         trace_model(nn.Linear(3, 3), torch.randn(3, 3), loss=lambda output: {}["loss"])
+
+
+def test_experts_chosen_by_data_are_told_with_their_own_remedy():
+    class Experts(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.experts = nn.ModuleList(nn.Linear(8, 8) for _ in range(4))
+            self.router = nn.Linear(8, 4)
+
+        def forward(self, x):
+            chosen, output = self.router(x).argmax(-1), torch.zeros_like(x)
+            for index, expert in enumerate(self.experts):
+                rows = (chosen == index).nonzero()[:, 0]
+                output = output.index_add(0, rows, expert(x[rows]))
+            return output
+
+    class Outer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.moe = Experts()
+
+        def forward(self, x):
+            return self.moe(x)
+
+    with pytest.raises(GemmlabError) as caught:
+        trace_model(Outer(), torch.randn(4, 8))
+    assert "module `moe`" in str(caught.value)
+    assert "grouped_mm" in str(caught.value)

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import subprocess
 import sys
 
 import pytest
@@ -71,6 +72,15 @@ def test_classes_functions_modules_and_pairs(file, capsys):
     assert out == ""
     assert "building" in err
     assert "running" in err
+
+
+def test_files_of_a_package_import_their_neighbours(tmp_path):
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "__init__.py").write_text("")
+    (tmp_path / "lib" / "parts.py").write_text("WIDTH = 24\n")
+    path = tmp_path / "lib" / "net.py"
+    path.write_text("from torch import nn\nfrom .parts import WIDTH\nnet = nn.Linear(8, WIDTH)\n")
+    assert first(load_model(f"{path}:net", "4x8")) == (4, 24, 8)
 
 
 def test_weights_take_no_memory(file):
@@ -193,6 +203,11 @@ def test_pytorch_is_asked_for_where_it_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(GemmlabError, match="pip install torch"):
         load_model("nets.py:Net", "1x8")
+
+
+def test_pytorch_is_loaded_where_a_model_is_traced_and_not_before():
+    code = "import sys, gemmlab.workload.models; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 transformers = pytest.importorskip("transformers", reason="transformers is missing: pip install transformers")

@@ -77,15 +77,27 @@ def module_of(path: str) -> ModuleType:
     file = Path(path)
     if not file.is_file():
         raise GemmlabError(f"there is no file `{path}`", FORM)
-    name = f"gemmlab_model_of_{file.stem}"
+    root, package = package_of(file)
+    name = ".".join([*package, file.stem]) if package else f"gemmlab_model_of_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file.resolve())
     if spec is None or spec.loader is None:
         raise GemmlabError(f"`{path}` is no Python file", FORM)
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    with reachable(file.resolve().parent):
+    with reachable(root):
+        if package:
+            importlib.import_module(".".join(package))
+        sys.modules[name] = module
         spec.loader.exec_module(module)
     return module
+
+
+def package_of(file: Path) -> tuple[Path, list[str]]:
+    """The folder that imports begin at, and the names of the packages that the file lies in from there."""
+    folder, names = file.resolve().parent, list[str]()
+    while (folder / "__init__.py").is_file():
+        names.insert(0, folder.name)
+        folder = folder.parent
+    return folder, names
 
 
 @contextlib.contextmanager

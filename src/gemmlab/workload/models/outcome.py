@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import msgspec
@@ -66,5 +67,8 @@ def tensors_in(output: Any, seen: set[int] | None = None) -> Iterable[Any]:
     elif isinstance(output, list | tuple | set):
         for each in output:
             yield from tensors_in(each, seen)
+    elif is_dataclass(output) and not isinstance(output, type):
+        for field in fields(output):
+            yield from tensors_in(getattr(output, field.name, None), seen)
     elif hasattr(output, "__dict__") and not isinstance(output, type) and not callable(output):
         yield from tensors_in(vars(output), seen)
