@@ -388,7 +388,7 @@ class TestOtherVendors:
         assert {other.name: other.time_s for other in workload.others} == {
             "aten::copy_": seconds(30), "aten::linear": seconds(20),
         }  # fmt: skip
-        assert (workload.span_s, workload.busy_s, workload.chip) == (seconds(100), seconds(100), "")
+        assert (workload.span_s, workload.busy_s, workload.chip) == (seconds(100), seconds(100), "CPU")
 
     def test_a_device_without_kernels_is_not_timed(self, trace, read):
         trace.op("aten::mm", 0, 100, *MM)

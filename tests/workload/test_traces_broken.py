@@ -144,7 +144,8 @@ def test_a_packed_file_cut_off(tmp_path, share):
     packed = gzip.compress(body)
     path = tmp_path / "trace.json.gz"
     path.write_bytes(packed[: int(len(packed) * share) + 2])
-    refused(path, "cut off")
+    text = refused(path, "cut off").text
+    assert 0 <= int(text.split("after ")[1].split(" bytes")[0].replace(",", "")) <= share * len(body) + 50_000
 
 
 def test_a_packed_file_damaged(tmp_path, text):
@@ -153,6 +154,12 @@ def test_a_packed_file_damaged(tmp_path, text):
     path = tmp_path / "trace.json.gz"
     path.write_bytes(packed)
     refused(path, "damaged")
+
+
+def test_packed_in_parts_and_padded(tmp_path, text):
+    path = tmp_path / "trace.json.gz"
+    path.write_bytes(gzip.compress(text[:700]) + gzip.compress(text[700:]) + bytes(512))
+    kept(path)
 
 
 @pytest.mark.parametrize("content", [b"", b"   \n\t ", b"\0" * 5000])

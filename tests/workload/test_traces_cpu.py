@@ -25,4 +25,4 @@ def test_flop_places_phases_and_times(path):
     parts = (*workload.calls, *workload.others)
     assert sum(part.time_s for part in parts) == pytest.approx(workload.busy_s)
     assert {other.phase for other in workload.others} == {"forward", "backward", "optimizer"}
-    assert (workload.chip, workload.settings) == ("", ())
+    assert (workload.chip, workload.settings) == ("CPU", ())

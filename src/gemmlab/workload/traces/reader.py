@@ -17,6 +17,8 @@ from gemmlab.workload.traces.steps import Steps
 from gemmlab.workload.traces.work import Work
 from gemmlab.workload.workload import Workload
 
+CPU = "CPU"  # as the trace labels the process
+
 
 def read_trace(path: str | Path, *, step: int | None = None) -> Workload:
     """What the program whose trace of torch.profiler a file holds multiplies, how long it takes, and what else it does.
@@ -55,7 +57,7 @@ def read_trace(path: str | Path, *, step: int | None = None) -> Workload:
         steps=len(steps),
         span_s=spans.span_s,
         busy_s=spans.busy_s,
-        chip=chip_of(device),
+        chip=chip_of(device) or ("" if devices else CPU),
         settings=collected.settings(),
         notes=(*which, *notes_of(work, spans, mended), *words_of(device)),
     )
