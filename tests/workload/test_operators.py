@@ -387,6 +387,8 @@ def test_a_recurrent_layer_multiplies_its_state_at_every_step():
         ("triton_tem_fused_mm_0", (tensor(4, 8),), "order of its arguments is not known"),
         ("aten::scaled_dot_product_attention", (QUERY, KEY, tensor(2, 2, 13, 32)), "attention of shapes"),
         ("aten::lstm", (tensor(5, 2, 8), [], [], True, 1), "0 weights"),
+        ("aten::_flash_attention_forward", (tensor(5, 8), tensor(5, 8), tensor(5, 8)), "attention of shapes"),
+        ("aten::_trilinear", (tensor(2), tensor(2), tensor(2), [], [], [], [0], []), "not told"),
         ("aten::lstm", (tensor(1 << 40, 2, 8), [], [tensor(64, 8), tensor(64, 16)], True, 1), "more steps"),
         ("aten::bilinear", (tensor(2, 3), tensor(2, 3), tensor(1 << 30, 3, 3)), "one after another"),
     ],

@@ -31,7 +31,7 @@ class Heads:
         self.tensors = tensors
         shapes = {name: list(tensor.shape) for name, tensor in tensors.items()}
         dims = {len(tensor.shape) for tensor in tensors.values()}
-        if len(dims) != 1 or min(dims) < 2:
+        if len(dims) != 1 or min(dims) < max(2, sequence + 2):
             raise UnreadableError(f"attention of shapes {shapes}")
         count = dims.pop()
         axis = count + sequence if sequence < 0 else sequence

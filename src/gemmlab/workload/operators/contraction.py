@@ -199,7 +199,7 @@ def trilinear(given: Arguments) -> Products:
             raise UnreadableError(f"a tensor of shape {list(tensor.shape)} lacks axes {list(missing)}")
         terms.append(Term(tuple(chr(ord("a") + axis) for axis in axes), tensor, tensor))
     over, turn = given.wholes("sumdim"), given.wholes("unroll_dim", default=(1,))
-    if over is None or turn is None:
+    if over is None or not turn:
         raise UnreadableError("the axes to sum over are not told")
     over = tuple(axis for axis in over if 0 <= axis < 26)
     return in_turn(given, tuple(terms), "".join(chr(ord("a") + axis) for axis in over), chr(ord("a") + turn[0] % 26))
