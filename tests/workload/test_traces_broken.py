@@ -266,6 +266,7 @@ def test_odd_fields_are_left_out(tmp_path):
          "args": {"External id": "N/A", "Sequence number": None, "Input Dims": "none", "Call stack": 3}},
         {"ph": "X", "cat": None, "name": 5, "pid": None, "tid": [1], "ts": 1, "dur": 1},
         {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 70, "dur": 1, "args": {"correlation": "x"}},
+        {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 70, "dur": 1, "args": {"device": 1 << 70}},
     ]  # fmt: skip
     kept(trace.write(tmp_path / "trace.json"))
 
@@ -285,10 +286,11 @@ def test_times_that_are_none(tmp_path, category, dur):
     refused(trace.write(tmp_path / "trace.json"), event["name"])
 
 
-def test_starts_that_are_none(tmp_path):
+@pytest.mark.parametrize("start", ["noon", None, True, [1], 1e300, -1e19, 10**400])
+def test_starts_that_are_none(tmp_path, start):
     trace = small()
-    trace.events[1]["ts"] = "noon"
-    refused(trace.write(tmp_path / "trace.json"), "aten::mm", "starts at no number")
+    trace.events[1]["ts"] = start
+    refused(trace.write(tmp_path / "trace.json"), "aten::mm", "no times can be joined")
 
 
 def test_the_unit_to_display_is_not_that_of_times(tmp_path):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -36,15 +37,18 @@ TABLES: dict[str, str] = {
     "privateuse1_driver": "launches",
     "mtia_runtime": "launches",
 }
+END_OF_TIME = 1 << 62  # nanoseconds: 146 years
 NONE = -1  # no such number in the event
+
+Id = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]  #: what a column holds
 
 
 class OperatorArguments(msgspec.Struct, gc=False):
     """What an operator's event says beside its time."""
 
-    external: int = msgspec.field(name="External id", default=NONE)
-    sequence: int = msgspec.field(name="Sequence number", default=NONE)
-    forward_thread: int = msgspec.field(name="Fwd thread id", default=0)
+    external: Id = msgspec.field(name="External id", default=NONE)
+    sequence: Id = msgspec.field(name="Sequence number", default=NONE)
+    forward_thread: Id = msgspec.field(name="Fwd thread id", default=0)
     shapes: msgspec.Raw = msgspec.field(name="Input Dims", default_factory=msgspec.Raw)
     old_shapes: msgspec.Raw = msgspec.field(name="Input dims", default_factory=msgspec.Raw)
     types: msgspec.Raw = msgspec.field(name="Input type", default_factory=msgspec.Raw)
@@ -57,10 +61,10 @@ class OperatorArguments(msgspec.Struct, gc=False):
 class DeviceArguments(msgspec.Struct, gc=False):
     """What the event of a kernel or a launch says beside its time."""
 
-    external: int = msgspec.field(name="External id", default=NONE)
-    old_external: int = msgspec.field(name="external id", default=NONE)
-    correlation: int = NONE
-    device: int = 0
+    external: Id = msgspec.field(name="External id", default=NONE)
+    old_external: Id = msgspec.field(name="external id", default=NONE)
+    correlation: Id = NONE
+    device: Id = 0
 
 
 decode_operator = msgspec.json.Decoder(OperatorArguments, strict=False).decode
@@ -145,11 +149,11 @@ class Gathered:
             start = nanoseconds(event.ts)
             length = round((event.dur or 0.0) * 1000)
         except (ValueError, OverflowError):
-            raise self.no_time(event, "starts at no number") from None
+            raise self.no_time(event, "has a time that is no number") from None
         if event.dur is None:
             raise self.no_time(event, "has no duration")
-        if length < 0:
-            raise self.no_time(event, f"lasts {event.dur:g} microseconds")
+        if length < 0 or max(abs(start), length) >= END_OF_TIME:
+            raise self.no_time(event, f"starts at {bytes(event.ts).decode():.24} and lasts {event.dur:g} microseconds")
         return start, length
 
     def no_time(self, event: Event, what: str) -> GemmlabError:
@@ -162,7 +166,7 @@ class Gathered:
 
 def arguments(raw: msgspec.Raw, decode: Any, kind: Any) -> Any:
     """An event's arguments; a number that is none is as if it were not told."""
-    if not bytes(raw[:1] if isinstance(raw, bytes) else memoryview(raw)[:1]):
+    if not memoryview(raw).nbytes:
         return kind()
     try:
         return decode(raw)
@@ -175,11 +179,12 @@ def arguments(raw: msgspec.Raw, decode: Any, kind: Any) -> Any:
     told = kind()
     for field in msgspec.structs.fields(kind) if isinstance(fields, dict) else ():
         value = fields.get(field.encode_name)
-        if field.type is int and isinstance(value, int | str) and str(value).lstrip("-").isdigit():
+        usual = getattr(told, field.name)
+        if isinstance(usual, int) and isinstance(value, int | str) and re.fullmatch(r"-?\d{1,18}", str(value)):
             setattr(told, field.name, int(value))
-        elif field.type is str and isinstance(value, str):
+        elif isinstance(usual, str) and isinstance(value, str):
             setattr(told, field.name, value)
-        elif field.type is msgspec.Raw and value is not None:
+        elif isinstance(usual, msgspec.Raw) and value is not None:
             setattr(told, field.name, msgspec.Raw(msgspec.json.encode(value)))
     return told
 
