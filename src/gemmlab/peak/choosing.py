@@ -28,6 +28,7 @@ STEP_SHARE = 0.93  # of the products' time in a long loop, measured
 TILE_CYCLES = 1500.0  # filling the ring and rounding the tile, measured
 SHARE_CYCLES = 2500.0  # bringing a cluster's sums together, measured
 LAUNCH_S = 2.2e-6
+SHARPNESS = 6  # of a limit that gives way to another
 ELEMENT_CYCLES = {0: 0.01, 1: 0.03, 2: 0.03}  # of a result, by the way it is stored
 
 
@@ -155,13 +156,19 @@ def engine_seconds(request: Request, engine: Engine) -> float:
     taken = engine.pieces * (engine.block_m + engine.block_n) * ROW_BYTES  # bytes of a step
     products = 2 * engine.consumers * engine.block_n * (3 if engine.pieces == 2 else 1)
     reads = engine.consumers * (64 + engine.block_n) * ROW_BYTES / SHARED_BYTES * (3 if engine.pieces == 2 else 1)
-    step = max(products / STEP_SHARE, reads, taken / FEED_BYTES, taken * at_once / L2_BYTES)
+    step = together(products / STEP_SHARE, reads, taken / FEED_BYTES, taken * at_once / L2_BYTES)
     tile = steps * step + TILE_CYCLES + ELEMENT_CYCLES[engine.store] * engine.block_m * engine.block_n
     if engine.shares > 1:
         tile += SHARE_CYCLES * (1 + (engine.groups > 1))
     bytes_ = bits_of(request.a_format) / 8 * (request.m + request.n) * request.k
     bytes_ += bits_of(request.d_format) / 8 * request.m * request.n
-    return LAUNCH_S + max(waves * tile / CLOCK_HZ, bytes_ / DRAM_BYTES_PER_S) + prepared_seconds(request, engine)
+    busy = together(waves * tile / CLOCK_HZ, bytes_ / DRAM_BYTES_PER_S)
+    return LAUNCH_S + busy + prepared_seconds(request, engine)
+
+
+def together(*times: float) -> float:
+    """Limits that act at once: the longest, and a little more where others are nearly as long."""
+    return float(sum(time**SHARPNESS for time in times) ** (1 / SHARPNESS))
 
 
 def prepared_seconds(request: Request, engine: Engine) -> float:

@@ -34,12 +34,22 @@ struct Problem {
 // Partial sums of a cluster's programs meet in shared memory: each adds its share of the tile, in the order of k.
 constexpr int SUM_LD = BLOCK_N + 4;
 
-DEVICE float sum_of_peer(u32 address, u32 peer) {
-  float found;
-  asm volatile("{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %1, %2;\nld.shared::cluster.f32 %0, [there];\n}"
-               : "=f"(found)
-               : "r"(address), "r"(peer));
+// Not volatile, so that the loads from all peers are on their way together; the barriers before and after hold them.
+DEVICE float4 sums_of_peer(u32 address, u32 peer) {
+  float4 found;
+  asm("{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %4, %5;\n"
+      "ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [there];\n}"
+      : "=f"(found.x), "=f"(found.y), "=f"(found.z), "=f"(found.w)
+      : "r"(address), "r"(peer)
+      : "memory");
   return found;
+}
+
+DEVICE void add_to(float4& sum, const float4& more) {
+  sum.x += more.x;
+  sum.y += more.y;
+  sum.z += more.z;
+  sum.w += more.w;
 }
 
 DEVICE void cluster_barrier() {
@@ -66,6 +76,13 @@ DEVICE void one_result(const Problem& p, int row, int column, float value) {
 #else
   ((u16*)p.d)[row * p.ldd + column] = (u16)pair(value, 0.0f);
 #endif
+}
+
+DEVICE void four_results(const Problem& p, int row, int column, const float4& of) {
+  one_result(p, row, column, of.x);
+  one_result(p, row, column + 1, of.y);
+  one_result(p, row, column + 2, of.z);
+  one_result(p, row, column + 3, of.w);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
@@ -223,17 +240,21 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(total[at]), "f"(total[at + 1]) : "memory");
       }
       cluster_barrier();
+      // four neighbours at a time; a cluster's programs take turns
+      constexpr int FOURS = 64 * BLOCK_N / 4, ACROSS = BLOCK_N / 4;
 #if GROUPS > 1
-      constexpr int GROUP_SUMS = BLOCK_M * BLOCK_N;
-      float* shared_sums = p.shares + ((long long)tile * GROUPS * CONSUMERS + consumer) * (64 * BLOCK_N);
+      constexpr int GROUP_FOURS = BLOCK_M * BLOCK_N / 4;
+      float4* by_group = (float4*)p.shares + ((long long)tile * GROUPS * CONSUMERS + consumer) * FOURS;
 #endif
-      for (int at = part * 128 + local; at < 64 * BLOCK_N; at += PARTS * 128) {
-        const int r = at / BLOCK_N, c = at % BLOCK_N;
-        float sum = 0.0f;
+      for (int at = part * 128 + local; at < FOURS; at += PARTS * 128) {
+        const u32 there = mine + 4 * (at / ACROSS * SUM_LD + at % ACROSS * 4);
+        float4 shares[PARTS];
 #pragma unroll
-        for (int peer = 0; peer < PARTS; peer++) sum += sum_of_peer(mine + 4 * (r * SUM_LD + c), peer);
+        for (int peer = 0; peer < PARTS; peer++) shares[peer] = sums_of_peer(there, peer);
+#pragma unroll
+        for (int peer = 1; peer < PARTS; peer++) add_to(shares[0], shares[peer]);
 #if GROUPS > 1
-        shared_sums[group_of * GROUP_SUMS + at] = sum;
+        by_group[group_of * GROUP_FOURS + at] = shares[0];
       }
       __threadfence();
       consumers_barrier();
@@ -245,14 +266,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
       if (before == GROUPS - 1) {  // all groups' sums are there: added in the order of k, whoever came last
         __threadfence();
         if (thread == 128) *arrived = 0;
-        for (int at = part * 128 + local; at < 64 * BLOCK_N; at += PARTS * 128) {
-          float sum = 0.0f;
+        for (int at = part * 128 + local; at < FOURS; at += PARTS * 128) {
+          float4 shares[GROUPS];
 #pragma unroll
-          for (int of = 0; of < GROUPS; of++) sum += __ldcg(shared_sums + of * GROUP_SUMS + at);
-          one_result(p, row + at / BLOCK_N, column + at % BLOCK_N, sum);
+          for (int of = 0; of < GROUPS; of++) shares[of] = __ldcg(by_group + of * GROUP_FOURS + at);
+#pragma unroll
+          for (int of = 1; of < GROUPS; of++) add_to(shares[0], shares[of]);
+          four_results(p, row + at / ACROSS, column + at % ACROSS * 4, shares[0]);
         }
 #else
-        one_result(p, row + r, column + c, sum);
+        four_results(p, row + at / ACROSS, column + at % ACROSS * 4, shares[0]);
 #endif
       }
       cluster_barrier();
