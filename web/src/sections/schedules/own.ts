@@ -85,7 +85,13 @@ export class Own {
   private server: Caps | null = null;
   private asking = false;
   private error: ServerError | null = null;
-  private told: { readonly of: Play; readonly faults: readonly string[]; readonly spelled: string } | null = null;
+  private told: {
+    readonly of: Play;
+    readonly faults: readonly string[];
+    readonly spelled: string;
+    /** The source that was played, by lines. */
+    readonly lines: readonly string[];
+  } | null = null;
 
   constructor(private readonly changed: () => void) {
     void caps().then((found) => {
@@ -116,12 +122,13 @@ export class Own {
         >${t('schedules.own.text')}
         <textarea
           rows="18"
+          wrap="off"
           spellcheck="false"
           .value=${this.text}
           @input=${(event: Event) => (this.text = (event.target as HTMLTextAreaElement).value)}
         ></textarea>
       </label>
-      <div class="row">
+      <div class="row level">
         <label
           >${t('schedules.own.block')}
           <input
@@ -147,7 +154,7 @@ export class Own {
     `;
   }
 
-  private account(state: State, { of, faults, spelled }: NonNullable<Own['told']>): TemplateResult {
+  private account(state: State, { of, faults, spelled, lines }: NonNullable<Own['told']>): TemplateResult {
     const wrong = of.wrong.length;
     const total = of.m * of.n;
     const here = { ...state, at: -1 };
@@ -160,7 +167,14 @@ export class Own {
         <code>${spelled}</code
         >${faults.length > 0 ? html`; ${t('schedules.own.faults')} <code>${faults.join(', ')}</code>` : nothing}
       </p>
-      ${of.races.length > 0 ? html`<p>${pairTold(of)}</p>` : html`<p>${t('schedules.pair.none')}</p>`}
+      ${
+        of.races.length > 0
+          ? html`<p>${pairTold(of)}</p>
+              <ol class="pairs">
+                ${of.races[0]!.lines.map((line) => html`<li>${line}: <code>${lines[line - 1]?.trim()}</code></li>`)}
+              </ol>`
+          : html`<p>${t('schedules.pair.none')}</p>`
+      }
       ${of.steps.length > 0 ? html`${timeline(here, of, false)} ${nearby(here, of, t('schedules.own.steps'))}` : nothing}
     `;
   }
@@ -169,13 +183,14 @@ export class Own {
     this.asking = true;
     this.error = null;
     this.changed();
+    const lines = this.text.split('\n');
     const block = this.block.split('x').map(Number);
     const { pm: m, pn: n, pk: k, fill, order, seed } = state;
     const schedule = order === 'random' ? `random:seed=${seed}` : order;
     try {
       const answer = await ask<Answer>('schedules', { source: this.text, m, n, k, fill, schedule, block });
       const faults = [...new Set(answer.faults.map(({ kind }) => kind))];
-      this.told = { of: playFrom(answer), faults, spelled: answer.spelled };
+      this.told = { of: playFrom(answer), faults, spelled: answer.spelled, lines };
     } catch (error) {
       this.told = null;
       this.error = error instanceof ServerError ? error : new ServerError(String(error));

@@ -137,6 +137,14 @@ class Schedules extends LabElement {
       .steps {
         max-width: 640px;
       }
+      .level {
+        align-items: flex-end;
+        margin-bottom: 8px;
+      }
+      ol.pairs {
+        margin: 4px 0;
+        padding-left: 1.6em;
+      }
       .cells svg {
         max-width: 420px;
       }
