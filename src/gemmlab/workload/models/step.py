@@ -118,7 +118,8 @@ class Step:
         if self.places.compiled:
             events, kernels = fusing.fused(events, self.places.region_of)
             self.notes.append(fusing.RULE)
-            self.settings["compiled"] = ", ".join(sorted(self.places.compiled))
+            first, *more = sorted(self.places.compiled, key=lambda name: (len(name), name))
+            self.settings["compiled"] = f"{first} and {len(more)} more" if len(more) > 2 else ", ".join([first, *more])
         if any(event.operation.name in GROUPED for event in events):
             self.notes.append(EVEN)
         if any(event.operation.name == flexible.FORWARD for event in events):
