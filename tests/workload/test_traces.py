@@ -180,6 +180,17 @@ class TestCountingOnce:
         assert [each.operator for each in workload.unread] == ["aten::mm"]
         assert not workload.calls
 
+    @pytest.mark.parametrize(
+        "shape", [[-4, 8], [1 << 70, 8], ["4", 8], [4.0, 8], "4x8", None, [[4, 8]], [4], [4, 8, 2, 2]]
+    )
+    def test_shapes_that_are_none_are_unread(self, trace, read, shape):
+        trace.op("aten::mm", 0, 30, *MM)
+        trace.events[-1]["args"]["Input Dims"][0] = shape
+        trace.run(GEMM, 4, 100, 7)
+        workload = read()
+        assert [(each.operator, each.time_s) for each in workload.unread] == [("aten::mm", seconds(7))]
+        assert not workload.calls
+
     def test_a_multiplication_of_nothing_is_none(self, trace, read):
         trace.op("aten::mm", 0, 30, [0, 8], [8, 16])
         trace.run(COPY, 4, 100, 7)

@@ -53,8 +53,8 @@ def argument(shape: Any, kind: str, strides: Any, value: Any) -> Any:
 
 
 def is_sizes(shape: Any) -> bool:
-    """Whether a recorded shape is a list of integers."""
-    return isinstance(shape, list) and all(type(size) is int for size in shape)
+    """Whether a recorded shape is a list of sizes."""
+    return isinstance(shape, list) and all(type(size) is int and 0 <= size < 1 << 63 for size in shape)
 
 
 def tensor(shape: list[int], format_name: str, strides: Any) -> Tensor:
