@@ -56,3 +56,39 @@ def test_the_frame_is_worked_by_keyboard(visit):
         page.wait_for_function("([name, held]) => location.hash.includes(`${name}=${held}`)", arg=[setting, held])
     assert page.evaluate("document.documentElement.lang") == "it"
     assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(15, 18, 23)"
+
+
+#: choices of which some text is wider than its field
+CUT = """() => {
+  const pen = document.createElement('canvas').getContext('2d');
+  const found = [];
+  const walk = (node) => {
+    for (const each of node.querySelectorAll('*')) {
+      if (each.matches('select') && each.clientWidth > 0) {
+        const look = getComputedStyle(each);
+        pen.font = look.font;
+        const texts = [...each.options].map((option) => option.text);
+        const widest = texts.reduce((a, b) => (pen.measureText(a).width > pen.measureText(b).width ? a : b));
+        const room = each.clientWidth - parseFloat(look.paddingLeft) - parseFloat(look.paddingRight) - ARROW;
+        if (pen.measureText(widest).width > room) found.push(widest);
+      }
+      if (each.shadowRoot) walk(each.shadowRoot);
+    }
+  };
+  walk(document);
+  return found;
+}""".replace("ARROW", "16")
+
+
+@pytest.mark.web
+@pytest.mark.parametrize("language", ["en", "it"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_no_choice_is_cut_off(visit, width, language):
+    page = visit("#/chips", width=width, language=language)
+    for section in SECTIONS:
+        page.evaluate(
+            "hash => { location.hash = hash; }", f"#/{section}?flow=os" if section == "systolic" else f"#/{section}"
+        )
+        wait_for(page, section)
+        settle(page)
+        assert page.evaluate(CUT) == [], section

@@ -208,7 +208,7 @@ export const base = css`
     flex: 1 1 76px;
   }
   .fields.snug label:has(select) {
-    flex: 1 1 205px;
+    flex: 1 1 215px;
   }
   .row {
     display: flex;
