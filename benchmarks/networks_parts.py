@@ -45,6 +45,12 @@ ATTENTIONS = (
     (4, 16, 2048, 128, True), (4, 16, 2048, 128, False), (1, 32, 8192, 128, True), (32, 12, 128, 64, False),
     (2, 32, 4096, 64, True), (16, 12, 512, 64, False),
 )  # fmt: skip
+#: the same with a dropout of 0.1 between softmax and values
+DROPPED = (
+    (32, 16, 512, 64, False), (16, 12, 1024, 64, True), (8, 12, 1024, 64, False), (4, 16, 2048, 128, True),
+    (4, 16, 2048, 128, False), (2, 16, 4096, 64, True),
+)  # fmt: skip
+DROPOUT = 0.1
 #: resnet-50's convolutions at 224 x 224: in and out channels, window, stride, input side, groups
 CONVOLUTIONS = (
     (3, 64, 7, 2, 224, 1), (64, 64, 1, 1, 56, 1), (64, 64, 3, 1, 56, 1), (64, 256, 1, 1, 56, 1), (256, 64, 1, 1, 56, 1),
@@ -138,44 +144,51 @@ def batched() -> Iterator[tuple[dict[str, Any], Callable[[], Calls]]]:
         yield told, grouped
 
 
-def attentions() -> Iterator[tuple[dict[str, Any], Callable[[], Calls]]]:
+def dropouts() -> Iterator[tuple[dict[str, Any], Callable[[], Calls]]]:
+    """Attention with dropout, by each kernel."""
+    return attentions(DROPPED, DROPOUT)
+
+
+def attentions(
+    shapes: tuple[tuple[int, int, int, int, bool], ...] = ATTENTIONS, dropout: float = 0.0
+) -> Iterator[tuple[dict[str, Any], Callable[[], Calls]]]:
     """Scaled dot product attention by each of torch's kernels, forward and backward; `default` is torch's choice."""
     aten = torch.ops.aten
-    for b, h, s, d, causal in ATTENTIONS:
+    for b, h, s, d, causal in shapes:
         for way in ("default", "flash", "cudnn", "efficient"):
             for what in ("forward", "backward"):
                 if way == "default" and what == "backward":
                     continue
                 told = {"kind": "attention", "what": what, "way": way, "batch": b, "heads": h, "s": s, "d": d,
-                        "causal": causal, "format": "bfloat16",
+                        "causal": causal, "dropout": dropout, "format": "bfloat16",
                         "flop": (4 if what == "forward" else 10) * b * h * s * s * d}  # fmt: skip
 
                 def made(b: int = b, h: int = h, s: int = s, d: int = d, causal: bool = causal, way: str = way,
                          what: str = what) -> Calls:  # fmt: skip
                     q, k, v, do = (randn(b, s, h, d).transpose(1, 2) for _ in range(4))
                     if way == "default":
-                        return [lambda: F.scaled_dot_product_attention(q, k, v, is_causal=causal)]
+                        return [lambda: F.scaled_dot_product_attention(q, k, v, dropout_p=dropout, is_causal=causal)]
                     if way == "flash":
-                        forward = lambda: aten._scaled_dot_product_flash_attention(q, k, v, 0.0, causal)  # noqa: E731
+                        forward = lambda: aten._scaled_dot_product_flash_attention(q, k, v, dropout, causal)  # noqa: E731
                         if what == "forward":
                             return [forward]
                         out, lse, cq, ck, mq, mk, seed, offset, _ = forward()
                         return [lambda: aten._scaled_dot_product_flash_attention_backward(
-                            do, q, k, v, out, lse, cq, ck, mq, mk, 0.0, causal, seed, offset)]  # fmt: skip
+                            do, q, k, v, out, lse, cq, ck, mq, mk, dropout, causal, seed, offset)]  # fmt: skip
                     if way == "cudnn":
-                        forward = lambda: aten._scaled_dot_product_cudnn_attention(q, k, v, None, True, 0.0, causal)  # noqa: E731
+                        forward = lambda: aten._scaled_dot_product_cudnn_attention(q, k, v, None, True, dropout, causal)  # noqa: E731
                         if what == "forward":
                             return [forward]
                         out, lse, cq, ck, mq, mk, seed, offset, _ = forward()
                         return [lambda: aten._scaled_dot_product_cudnn_attention_backward(
-                            do, q, k, v, out, lse, seed, offset, None, cq, ck, mq, mk, 0.0, causal)]  # fmt: skip
-                    forward = lambda: aten._scaled_dot_product_efficient_attention(q, k, v, None, True, 0.0, causal)  # noqa: E731
+                            do, q, k, v, out, lse, seed, offset, None, cq, ck, mq, mk, dropout, causal)]  # fmt: skip
+                    forward = lambda: aten._scaled_dot_product_efficient_attention(q, k, v, None, True, dropout, causal)  # noqa: E731
                     if what == "forward":
                         return [forward]
                     out, lse, seed, offset = forward()
                     wanted = [True, True, True, False]
                     return [lambda: aten._scaled_dot_product_efficient_attention_backward(
-                        do, q, k, v, None, out, lse, seed, offset, 0.0, wanted, causal)]  # fmt: skip
+                        do, q, k, v, None, out, lse, seed, offset, dropout, wanted, causal)]  # fmt: skip
 
                 yield told, made
 
@@ -500,6 +513,7 @@ def state() -> str:
 PARTS = {
     "linears": linears,
     "attentions": attentions,
+    "dropouts": dropouts,
     "batched": batched,
     "others": others,
     "convolutions": convolutions,
@@ -511,6 +525,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/networks_parts.json"))
     parser.add_argument("--seconds", type=float, default=120.0, help="after which nothing new begins")
+    parser.add_argument("--only", choices=PARTS, help="this part alone, beside the other rows of an earlier file")
     options = parser.parse_args()
     deadline = time.time() + options.seconds
     result: dict[str, Any] = {
@@ -521,9 +536,15 @@ def main() -> None:
         "state": {"before": state()}, "gaps": gaps(),
     }  # fmt: skip
     rows: list[dict[str, Any]] = []
+    if options.only and options.out.exists():
+        before = json.loads(options.out.read_text())
+        rows = [row for row in before.pop("rows") if row["part"] != options.only]
+        result = {**before, "state": {**before["state"], **result["state"]}}
     for name, part in PARTS.items():
+        if options.only not in (None, name):
+            continue
         begun = time.time()
-        found = measured(part(), deadline)
+        found = [{"part": name, **row} for row in measured(part(), deadline)]
         rows += found
         result["state"][name] = state()
         faults = [row for row in found if "fault" in row]

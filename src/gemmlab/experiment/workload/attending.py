@@ -40,6 +40,8 @@ REACHED = {
 }
 ELSEWHERE = {"cudnn": Reached((0.40, 0.50), (0.35, 0.40)), "flash": Reached((0.40, 0.50), (0.35, 0.40))}
 ELSEWHERE["efficient"] = Reached((0.25, 0.30), (0.20, 0.25))
+#: how much longer kernels take that drop scores, forward and backward, by the same readings
+DROPPING = {"cudnn": (2.3, 1.26), "flash": (1.27, 1.13), "efficient": (1.62, 1.40)}
 #: ordinary float32, whose kernels nobody read: with low confidence
 SINGLE = Reached((0.50, 0.60), (0.40, 0.45))
 #: blocks of so many rows are computed whole: how much a sequence of S adds, over S; chosen on the same H200
@@ -59,7 +61,7 @@ def attend(call: Call, chip: Chip, constants: Constants) -> Priced:
     flop = problem.flop * (CAUSAL if call.causal else 1.0)
     limit, bound = limited(flop, machine.peak_flop_per_s, total, machine.dram_bytes_per_s)
     reached = SINGLE if machine.vector else reached_by(call, chip)
-    computing = flop / (machine.peak_flop_per_s * efficiency(call, reached))
+    computing = flop / (machine.peak_flop_per_s * efficiency(call, reached)) * dropping(call, chip)
     streaming = total / (machine.dram_bytes_per_s * constants.dram_share)
     launch = constants.launch_s / SHARING
     busy = max(computing, streaming)
@@ -88,6 +90,11 @@ def reached_by(call: Call, chip: Chip) -> Reached:
     """What its kernel reaches on the chip."""
     name = kernel_of(call, chip)
     return REACHED[name].get(chip.architecture, ELSEWHERE[name])
+
+
+def dropping(call: Call, chip: Chip) -> float:
+    """How much longer its kernel takes for the random number that it draws for every score."""
+    return DROPPING[kernel_of(call, chip)][call.phase == "backward"] if "dropout" in call.fused else 1.0
 
 
 def efficiency(call: Call, reached: Reached) -> float:

@@ -21,6 +21,7 @@ LENGTHS = (
 LONGEST = (("max_q", "max_seqlen_q"), ("max_k", "max_seqlen_k"))
 #: what says how much of the keys is used, as values of a tensor
 USED = ("seqused_k", "seqlen_k", "block_table", "page_table", "seqused_q")
+WITH_DROPOUT = " with dropout"  #: kernels draw a random number for every score, which takes time
 CAUSAL_MASKS = (1, 2)  # custom_mask_type: from the top left, from the bottom right
 
 
@@ -62,6 +63,9 @@ def attention(given: Arguments, fused: str = "", sequence: int = -2) -> Products
         if given.maybe(name) is not None:
             raise UnreadableError(f"how many keys are used is the values of `{name}`: {bound(tensors)}")
     causal = bool(fused) and (given.flag("is_causal", "causal") or given.whole("custom_mask_type") in CAUSAL_MASKS)
+    drops = given.value("dropout_p")
+    if fused and isinstance(drops, float) and drops > 0:
+        fused += WITH_DROPOUT
     about: dict[str, Any] = {"fused": fused, "causal": causal}
     lengths = [given.value(*aliases) for aliases in LENGTHS]
     if lengths[1] is None:
