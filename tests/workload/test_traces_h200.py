@@ -78,7 +78,7 @@ def test_a_decoders_step():
     assert backward == 2 * sum(call.flop for call in forward)
     assert {call.problem.a_format for call in workload.calls} == {"bfloat16"}
     assert {call.fused for call in workload.calls} == {"", "cuDNN attention"}
-    assert any("launches bound the step" in note for note in workload.notes)
+    assert any("launches, slowed by the profiler, bound the step" in note for note in workload.notes)
 
 
 def test_compiled_it_multiplies_the_same():
