@@ -244,6 +244,12 @@ def test_settings_that_there_are_none_of():
         load_model("transformers:BertModel", "1x8:int64", config="nothing.json")
 
 
+def test_settings_that_do_not_go_together():
+    with pytest.raises(GemmlabError, match="transformers:BertModel fails: ValueError: The hidden size") as caught:
+        load_model("transformers:BertModel", "1x8:int64", arguments={**TINY, "num_attention_heads": "5"})
+    assert "settings that go together" in str(caught.value)
+
+
 def test_masks_whose_elements_decide():
     ids = "input_ids=2x16:int64 attention_mask=2x16:int64"
     loaded = load_model("transformers:LlamaForCausalLM", f"{ids}=1", arguments=TINY)

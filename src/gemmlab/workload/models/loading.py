@@ -53,7 +53,9 @@ def load_model(
         module = running(path, lambda: module_of(path))
         found = attribute(module, path, name)
         words = {key: literal(value) for key, value in (arguments or {}).items()}
-        model, given, named = parts(place, running(path, lambda: made(place, found, words, config)))
+        own = "settings that go together: --arguments NAME=VALUE ..., or --config FILE"
+        hint = own if hasattr(found, "config_class") else ""
+        model, given, named = parts(place, running(path, lambda: made(place, found, words, config), place, hint))
         if inputs:
             given, named = parse_inputs(inputs)
         elif given is None:
@@ -111,8 +113,11 @@ def reachable(folder: Path) -> Iterator[None]:
             sys.path.remove(str(folder))
 
 
-def running(path: str, make: Any) -> Any:
-    """What the user's code returns, its weights without memory; raises GemmlabError where it fails or leaves."""
+def running(path: str, make: Any, what: str = "", hint: str = "") -> Any:
+    """What the user's code returns, its weights without memory; raises GemmlabError where it fails or leaves.
+
+    `what` fails then, the file itself unless it is given, and `hint` is the remedy.
+    """
     from gemmlab.workload.models.building import built
 
     try:
@@ -120,8 +125,8 @@ def running(path: str, make: Any) -> Any:
     except GemmlabError:
         raise
     except (Exception, SystemExit) as error:
-        hint = GUARD if isinstance(error, SystemExit) else remedy(error, path)
-        raise GemmlabError(f"{path} fails: {where(error, path)}", hint) from error
+        hint = GUARD if isinstance(error, SystemExit) else hint or remedy(error, path)
+        raise GemmlabError(f"{what or path} fails: {where(error, path)}", hint) from error
 
 
 def remedy(error: BaseException, path: str) -> str:
