@@ -414,7 +414,7 @@ void_flash::flash_bwd_dq_dk_dv_loop_softmax _ZN7cutlass13device_kernelIN5flash11
 DO_NOT = """aten::relu aten::t aten::mkldnn_reorder_conv2d_weight aten::_cudnn_rnn_flatten_weight AddmmBackward0
 triton_poi_fused_addmm_relu_0 triton_per_fused_native_layer_norm_0 vectorized_elementwise_kernel aten::_fused_sdp_choice
 aten::_convert_weight_to_int4pack quantized::linear_prepack splitKreduce_kernel upsample_bilinear2d_out_frame
-mylib::gelu aten::linalg_norm
+mylib::gelu aten::linalg_norm at::cuda::detail::prepare_grouped_gemm_data<cutlass::bfloat16_t>
 _quantized::wrapped_fbgemm_pack_gemm_matrix_fp16 Memcpy softmax_warp_forward aten::native_layer_norm"""
 
 

@@ -58,7 +58,7 @@ CERTAIN = re.compile(
 PARTS = re.compile(r"matmul|einsum|convolution|convolve|attention|attn|sdpa", re.IGNORECASE)
 WORDS = frozenset(("mm", "bmm", "addmm", "baddbmm", "addbmm", "conv1d", "conv2d", "conv3d", "conv", "lstm", "gru"))
 LIBRARY_WORDS = frozenset(("linear", "rnn", "bilinear", "mv", "addmv", "dot"))  # beside a namespace alone
-PACKS = re.compile(r"prepack|_pack\b|pack_gemm|reorder|flatten_weight", re.IGNORECASE)
+PACKS = re.compile(r"prepare_|prepack|_pack\b|pack_gemm|reorder|flatten_weight", re.IGNORECASE)
 #: what names hold that only prepare or finish a multiplication, or whose words mean something else
 ELSE = re.compile(
     r"memcpy|memset|elementwise|softmax|layer_?norm|splitkreduce|im2col|upsample|interpolat|transpose_kernel|permute"
