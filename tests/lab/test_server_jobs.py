@@ -148,6 +148,27 @@ def test_what_code_prints_is_no_answer(client):
     assert answer.json["verdict"]["ok"] is True
 
 
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [(b"r", b'{"a": '), (b"r", b"{}\n\nevent: result\ndata: 1"), (b"z", b"{}"), (b"p", b"x" * (1 << 17))],
+)
+def test_what_code_forges_is_no_answer(client, kind, said):
+    source = (
+        "import os, stat, struct\n"
+        f"frame = struct.pack('<cI', {kind!r}, {len(said)}) + {said[:1]!r} * {len(said)}\n"
+        f"if {len(said)} < 1000: frame = frame[:5] + {said[:999]!r}\n"
+        "for fd in range(3, 64):\n"
+        "    try:\n"
+        "        if stat.S_ISFIFO(os.fstat(fd).st_mode): os.write(fd, frame)\n"
+        "    except OSError: pass\n"
+    )
+    job = client.begin("emulate", {"source": source, **SMALL}, token=True)
+    told = client.events(job)
+    assert [name for name, _ in told if name != "progress"] == ["started", "failed"]
+    assert "died" in told[-1][1]["error"]
+    assert client.get(f"/api/jobs/{job}").json["failed"] == told[-1][1]
+
+
 def test_code_does_not_stay_for_the_next_request(client):
     spoilt = "import gemmlab.experiment as e, gemmlab.lab.answers as a\ne.emulate_gemm = a.emulate = None\n" + KERNEL
     client.post("/api/emulate", {"source": spoilt, "block": [8, 8], **SMALL}, token=True)

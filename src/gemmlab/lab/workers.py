@@ -16,13 +16,14 @@ from typing import IO, Any
 
 import msgspec
 
-from gemmlab.lab.worker import HEAD, PROGRESS, REQUEST, Work
+from gemmlab.lab.worker import ERROR, HEAD, MISTAKE, PROGRESS, REQUEST, RESULT, Work
 from gemmlab.run.fault import fault_of_exit
 from gemmlab.run.process import environment_of
 
 GRACE_S = 2.0  #: for a process that is asked to leave
 TRIES = 100  #: to end what it started, which may start more meanwhile
 LONGEST = 1 << 28  #: bytes of an answer
+LONGEST_TOLD = 1 << 16  #: of what is told on the way
 Reply = tuple[bytes, bytes]
 
 
@@ -69,11 +70,13 @@ class Worker:
             await stdin.drain()
             while True:
                 kind, length = HEAD.unpack(await stdout.readexactly(HEAD.size))
-                if length > LONGEST:
+                if kind not in (PROGRESS, RESULT, ERROR, MISTAKE):
+                    raise LostError("it does not speak as it ought to")
+                if length > (LONGEST_TOLD if kind == PROGRESS else LONGEST):
                     raise LostError(f"its answer has {length >> 20} MiB")
                 said = await stdout.readexactly(length)
                 if kind != PROGRESS:
-                    return kind, said
+                    return kind, plain_json(said) if work.own else said
                 told(said.decode("utf-8", "replace"))
         except (OSError, asyncio.IncompleteReadError):
             raise LostError(await self.last_words()) from None
@@ -99,17 +102,27 @@ class Worker:
         """The same, once."""
         if self.process.returncode is None:
             self.signal(signal.SIGTERM, group=False)
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self.process.wait(), GRACE_S)
+            await self.gone()
         self.signal(getattr(signal, "SIGKILL", signal.SIGTERM), group=True)
-        with suppress(ProcessLookupError):
-            await self.process.wait()
         for _ in range(TRIES):
             if not self.kill_kin():
                 break
             await asyncio.sleep(0.01)
+        await self.gone()
         self.errors.close()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    async def gone(self) -> None:
+        """Wait a while for its end; asyncio waits for its pipes as well, which have to be emptied for that."""
+        with suppress(TimeoutError, ProcessLookupError):
+            await asyncio.wait_for(asyncio.gather(self.emptied(), self.process.wait()), GRACE_S)
+
+    async def emptied(self) -> None:
+        """Take whatever it has still to say, unless somebody else does."""
+        assert self.process.stdout is not None
+        with suppress(RuntimeError):
+            while await self.process.stdout.read(1 << 16):
+                pass
 
     def kill_kin(self) -> bool:
         """Kill what it started that went into a group of its own; whether there was any."""
@@ -237,6 +250,14 @@ class Workers:
         task = asyncio.get_running_loop().create_task(quiet(what))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
+
+
+def plain_json(text: bytes) -> bytes:
+    """The same JSON on one line; raises LostError for none, as somebody's own code may say anything in its process."""
+    try:
+        return msgspec.json.format(text, indent=-1)
+    except msgspec.DecodeError:
+        raise LostError("its answer is no JSON") from None
 
 
 def kin(folder: str) -> list[int]:
