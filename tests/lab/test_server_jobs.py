@@ -216,6 +216,21 @@ def test_a_child_that_left_the_group_is_ended_too(client, tmp_path, then):
     until(lambda: not any(map(alive, map(int, pids.read_text().split()))))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_forked_child_that_holds_the_answers_open_is_ended_too(client, tmp_path):
+    place = tmp_path / "pid"
+    source = (
+        "import os, time\nif os.fork():\n    os._exit(0)\nos.setsid()\n"
+        f"open({str(place)!r} + '.part', 'w').write(str(os.getpid()))\n"
+        f"os.rename({str(place)!r} + '.part', {str(place)!r})\ntime.sleep(1000)"
+    )
+    job = client.begin("emulate", {"source": source, **SMALL}, token=True)
+    until(place.exists)
+    client.ask("DELETE", f"/api/jobs/{job}")
+    until(lambda: not alive(int(place.read_text())))
+    until(lambda: client.lab.workers.all <= {*client.lab.workers.idle})
+
+
 def test_a_job_that_is_cancelled_before_it_begins_is_over():
     async def at_once():
         jobs = Jobs(Workers(0), 1)
