@@ -149,6 +149,20 @@ def advised(taken: Taken, rows: list[dict[str, Any]]) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def launched(eager: dict[str, Any], traces: Path) -> dict[str, Any]:
+    """A step that waits for its launches: what it waits, and what replaying a graph was to gain, by the trace."""
+    answer, told = traced(traces / eager["trace"])
+    operators = sum(row.call.count for row in answer.rows) + sum(each.other.count for each in answer.rest)
+    each_step = operators / answer.workload.steps
+    return {
+        "network": eager["network"], "choice": eager["choice"], "step_s": eager["step_s"],
+        "low_s": min(eager["times_s"]), "high_s": max(eager["times_s"]), "busy_s": told["busy_s"],
+        "waited_s": eager["step_s"] - told["busy_s"], "traced_s": told["span_s"], "operators": each_step,
+        "profiler_s": (told["span_s"] - eager["step_s"]) / each_step,
+        "predicted_s": sum(each["gain_s"] for each in told["changes"] if each["cause"] == "launch"),
+    }  # fmt: skip
+
+
 def filled(change: dict[str, Any]) -> dict[str, Any]:
     """A told change with the fields that are not told, so that the same words choose it."""
     return {**change, "digits": "", "cost": "", "predicted_speedup": 1.0}
@@ -200,17 +214,19 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/networks.json"))
     options = parser.parse_args()
     steps = json.loads(options.steps.read_text())
-    rows = [row_of(each, options.traces) for each in steps["rows"] if "fault" not in each]
+    done = [each for each in steps["rows"] if "fault" not in each]
+    rows = [row_of(each, options.traces) for each in done if not each["choice"]["half"]]
     gains = [advised(taken, rows) for taken in TAKEN if any(row["network"] == taken.network for row in rows)]
     result = {
         "what": "measured: seconds of a training step, and of its kernels in a trace of it; counted: flop; predicted: "
         "seconds of the multiplications from the trace's shapes and from the model alone, and what an advice gains",
         "protocol": steps["protocol"], "chip": steps["chip"], "date": steps["date"], "measured_with": steps["versions"],
         "answered_with": {each: importlib.metadata.version(each) for each in ("torch", "transformers")},
-        "bars": bars(rows, gains), "gains": gains, "rows": rows,
+        "bars": bars(rows, gains), "gains": gains,
+        "launches": [launched(each, options.traces) for each in done if each["choice"]["half"]], "rows": rows,
     }  # fmt: skip
     options.out.write_text(json.dumps(result, indent=1) + "\n")
-    print(table(rows, gains), json.dumps(result["bars"], indent=1), sep="\n")
+    print(table(rows, gains), *(json.dumps(result[name], indent=1) for name in ("launches", "bars")), sep="\n")
 
 
 if __name__ == "__main__":

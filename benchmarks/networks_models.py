@@ -22,6 +22,7 @@ class Choice(NamedTuple):
     channels_last: bool = False
     batched: bool = False  #: experts in one batched multiplication instead of a loop
     compiled: bool = False  #: each block by torch.compile
+    half: bool = False  #: half the batch, where an eager program's launches take longer than its kernels
 
 
 class Network(NamedTuple):
@@ -58,7 +59,7 @@ def bert(choice: Choice, small: bool) -> tuple[nn.Module, tuple[torch.Tensor, ..
     sizes: dict[str, Any] = {
         "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096,
     }  # fmt: skip
-    batch, length = 32, 512
+    batch, length = 16 if choice.half else 32, 512
     if small:
         sizes = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 128}
         batch, length = 2, 32
@@ -220,7 +221,10 @@ def resnet50(choice: Choice, small: bool) -> tuple[nn.Module, tuple[torch.Tensor
 NETWORKS = {
     "bert": Network(
         bert, Choice("bfloat16"),
-        {"alignment": Choice("bfloat16", padded=True), "compiled": Choice("bfloat16", compiled=True)},
+        {
+            "alignment": Choice("bfloat16", padded=True), "compiled": Choice("bfloat16", compiled=True),
+            "half": Choice("bfloat16", half=True),
+        },
         "BERT-large, 32 sequences of 512, bfloat16 autocast; its vocabulary is 30522",
     ),
     "gpt2": Network(

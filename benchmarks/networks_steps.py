@@ -151,8 +151,8 @@ def told(row: dict[str, Any]) -> str:
         return f"{row['network']} {row['change']}: {row['fault']}"
     low, high = min(row["times_s"]), max(row["times_s"])
     times = f"{row['step_s'] * 1e3:9.2f} ms ({low * 1e3:.2f} to {high * 1e3:.2f})"
-    return (f"{row['network']:10} {row['change']:26} {times} warm {row['warm_s']:.1f} s,"
-            f" trace {row['trace_bytes']:,} bytes {json.dumps(row['state'])}")  # fmt: skip
+    sizes = f"warm {row['warm_s']:.1f} s, trace {row['trace_bytes']:,} bytes"
+    return f"{row['network']:10} {row['change']:26} {times} {sizes} {row['state']}"
 
 
 def main() -> None:

@@ -71,6 +71,16 @@ def test_steps_wait_for_the_device():
         assert high <= 1.02 * low, (row["network"], row["change"])
 
 
+def test_a_trace_of_a_step_that_waits_has_the_profilers_time_in_it():
+    """Why what a device waits in a trace is no measure of what graphs gain."""
+    for each in RESULT["launches"]:
+        assert each["busy_s"] < each["step_s"] < each["traced_s"]
+        waited = each["traced_s"] - each["busy_s"]
+        assert each["waited_s"] == pytest.approx(each["step_s"] - each["busy_s"])
+        assert waited > 2 * each["waited_s"]
+        assert each["profiler_s"] * each["operators"] == pytest.approx(each["traced_s"] - each["step_s"])
+
+
 def test_bert_is_nearly_all_multiplications_by_work_and_not_by_time():
     bert = next(row for row in RESULT["rows"] if (row["network"], row["change"]) == ("bert", "given"))
     for source in ("trace", "model"):

@@ -11,8 +11,8 @@ from gemmlab.workload import Workload
 #: of one operator on the host, eager: an addition on a server with an H200, PyTorch 2.11 (benchmarks/networks_parts.py)
 HOST_S = 10e-6
 #: of recording one operator and its launch with shapes, there: a step's trace beside the step alone where the device
-#: waits is longer by 23 to 36 us an operator (benchmarks/networks.py)
-PROFILER_S = 30e-6
+#: waits was longer by 12 to 36 us an operator (benchmarks/networks.py)
+PROFILER_S = 20e-6
 OVERLAPPING = 1.02  # times as long as some kernel runs: kernels of several streams, or of predicted times
 IDLE = 0.1  # of the time: a device that waits longer is worth a word
 COMPILED = "compiled"  # the setting that names compiled modules
