@@ -66,8 +66,11 @@ def grouped(a: Any, b: Any, offs: Any = None, *_rest: Any, out_dtype: Any = None
 
 
 def flash(query: Any, _key: Any, value: Any, *_rest: Any, **_keywords: Any) -> Any:
-    """Results of flash attention: outputs, heads beside each other in memory, and what the backward pass keeps."""
-    outputs, sums = attended(query, value)
+    """Results of flash attention: outputs in the queries' order in memory, and what the backward pass keeps."""
+    import torch
+
+    _, sums = attended(query, value)
+    outputs = torch.empty_like(query)
     seed = query.new_empty(2).long()
     return (outputs, sums, None, None, query.shape[2], value.shape[2], seed, seed, query.new_empty(0))
 
@@ -85,7 +88,7 @@ def normed_back(_gradient: Any, direction: Any, length: Any, *_rest: Any) -> Any
 
 
 def attended(query: Any, value: Any) -> tuple[Any, Any]:
-    """What attention returns for queries of (batch, heads, length, size), and the logarithms of its sums."""
+    """Outputs for queries of (batch, heads, length, size), heads beside each other, and the logarithms of their sums."""
     import torch
 
     batch, heads, length, _ = query.shape
