@@ -243,7 +243,7 @@ def cleaned(trace: dict[str, Any]) -> bytes:
     for folder in sorted({str(ROOT), sys.prefix, sys.base_prefix, str(Path.cwd())}, key=len, reverse=True):
         if len(folder) > 1:
             text = text.replace(folder + "/", "")
-    text = re.sub(r"/tmp/[\w.]*(torchinductor\w*|tmp\w*)/", "", text)
+    text = re.sub(re.escape(tempfile.gettempdir()) + r"/[\w.]*(torchinductor\w*|tmp\w*)/", "", text)
     return gzip.compress(text.encode(), 9, mtime=0)
 
 

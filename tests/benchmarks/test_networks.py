@@ -148,3 +148,26 @@ def test_every_trace_is_small_and_of_the_gpu():
         trace = json.loads(gzip.decompress(path.read_bytes()))
         assert trace["deviceProperties"][0]["name"] == "NVIDIA H200"
         assert any(event.get("cat") == "kernel" for event in trace["traceEvents"])
+
+
+def test_parts_count_what_they_multiply(scripts):
+    from gemmlab.problem import Convolution
+
+    parts = scripts("networks_parts")
+    for row, _ in parts.convolutions():
+        window, side = row["window"], row["side"]
+        told = {"kernel": (window, window), "stride": (row["stride"],) * 2, "padding": (window // 2,) * 2}
+        own = Convolution(row["images"], row["in"], side, side, row["out"], groups=row["groups"], **told)
+        assert row["flop"] == own.gemm("forward").flop, row
+    kinds = {row["kind"] for part in parts.PARTS.values() for row, _ in part()}
+    assert kinds == {row["kind"] for row in PARTS["rows"]}
+    assert sum(1 for part in parts.PARTS.values() for _ in part()) == len(PARTS["rows"])
+
+
+def test_traces_name_no_folder_of_the_machine(scripts):
+    traces = scripts("networks_traces")
+    place = f"{traces.ROOT}/benchmarks/networks_traces.py(40): forward"
+    found = traces.cleaned({"traceName": "/home/x", "host_name": "vm", "traceEvents": [{"name": place}]})
+    assert json.loads(gzip.decompress(found)) == {
+        "traceEvents": [{"name": "benchmarks/networks_traces.py(40): forward"}]
+    }
