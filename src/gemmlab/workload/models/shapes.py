@@ -88,7 +88,7 @@ def normed_back(_gradient: Any, direction: Any, length: Any, *_rest: Any) -> Any
 
 
 def attended(query: Any, value: Any) -> tuple[Any, Any]:
-    """Outputs for queries of (batch, heads, length, size), heads beside each other, and the logarithms of their sums."""
+    """Outputs for queries of (batch, heads, length, size), heads beside each other, and their sums' logarithms."""
     import torch
 
     batch, heads, length, _ = query.shape
