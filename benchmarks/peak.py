@@ -87,7 +87,7 @@ class Row:
         return (drawn(m, k, layout[0] == "t"), drawn(k, n, layout[1] == "t"), *poison)
 
     def ours(self, a, b, d, _):
-        from gemmlab.peak.matmul import matmul
+        from gemmlab import matmul
 
         matmul(a, b, out=d, accuracy=self.accuracy)
 
@@ -100,7 +100,7 @@ class Row:
             self.torch.matmul(a, b, out=d)
 
     def plan(self):
-        from gemmlab.peak.matmul import plan
+        from gemmlab import plan
 
         a, b, d, _ = self.sets[0]
         return plan(a, b, accuracy=self.accuracy, out=d)

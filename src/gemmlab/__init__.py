@@ -12,10 +12,22 @@ if TYPE_CHECKING:
     from gemmlab.emulator import emulate
     from gemmlab.experiment import explain, profile_model, simulate_array
     from gemmlab.kernels import Kernel
+    from gemmlab.peak import matmul, plan
     from gemmlab.problem import Gemm
     from gemmlab.record import Record
 
-__all__ = ["Chip", "Gemm", "Kernel", "Record", "emulate", "explain", "profile_model", "simulate_array"]
+__all__ = [
+    "Chip",
+    "Gemm",
+    "Kernel",
+    "Record",
+    "emulate",
+    "explain",
+    "matmul",
+    "plan",
+    "profile_model",
+    "simulate_array",
+]
 
 HOMES = {
     "Chip": "gemmlab.chips",
@@ -24,6 +36,8 @@ HOMES = {
     "Record": "gemmlab.record",
     "emulate": "gemmlab.emulator",
     "explain": "gemmlab.experiment",
+    "matmul": "gemmlab.peak",
+    "plan": "gemmlab.peak",
     "profile_model": "gemmlab.experiment",
     "simulate_array": "gemmlab.experiment",
 }

@@ -32,7 +32,7 @@ def drawn(source, rows, columns, kind):
 
 @pytest.mark.parametrize("seed", range(60))
 def test_any_sides_strides_and_formats(seed):
-    from gemmlab.peak.matmul import matmul
+    from gemmlab import matmul
 
     source = random.Random(seed)
     torch.manual_seed(seed)
@@ -50,7 +50,7 @@ def test_any_sides_strides_and_formats(seed):
 
 @pytest.mark.parametrize("kind", TYPES)
 def test_a_long_k_over_few_tiles(kind):
-    from gemmlab.peak.matmul import matmul
+    from gemmlab import matmul
 
     a, b = torch.randn(130, 40_000, device="cuda").to(kind), torch.randn(70, 40_000, device="cuda").to(kind).t()
     exact, d = a.double() @ b.double(), matmul(a, b)
@@ -58,7 +58,7 @@ def test_a_long_k_over_few_tiles(kind):
 
 
 def test_deterministic_bits_depend_on_row_and_column_alone():
-    from gemmlab.peak.matmul import matmul
+    from gemmlab import matmul
 
     a, b = torch.randn(700, 999, device="cuda").bfloat16(), torch.randn(999, 513, device="cuda").bfloat16()
     whole = matmul(a, b, deterministic=True)
@@ -69,7 +69,7 @@ def test_deterministic_bits_depend_on_row_and_column_alone():
 
 @pytest.mark.parametrize("value", [float("inf"), float("nan"), 1e-30, 1e38])
 def test_float32_that_cannot_be_split(value):
-    from gemmlab.peak.matmul import matmul
+    from gemmlab import matmul
 
     a, b = torch.randn(100, 200, device="cuda"), torch.randn(200, 64, device="cuda")
     a[3, 7] = value
@@ -83,7 +83,7 @@ def test_float32_that_cannot_be_split(value):
 
 
 def test_batches_gradients_and_graphs():
-    from gemmlab.peak.matmul import matmul
+    from gemmlab import matmul
 
     a, b = torch.randn(3, 40, 50, device="cuda"), torch.randn(3, 50, 60, device="cuda")
     assert torch.allclose(matmul(a, b), a @ b, atol=1e-4)
@@ -109,7 +109,7 @@ def test_batches_gradients_and_graphs():
 
 
 def test_refusals():
-    from gemmlab.peak.matmul import matmul
+    from gemmlab import matmul
 
     a, b = torch.randn(8, 16, device="cuda"), torch.randn(16, 8, device="cuda")
     for given, said in (
@@ -127,7 +127,7 @@ def test_refusals():
 
 
 def test_nothing_to_multiply():
-    from gemmlab.peak.matmul import matmul
+    from gemmlab import matmul
 
     for m, n, k in ((0, 3, 4), (3, 0, 4), (3, 4, 0)):
         d = matmul(torch.randn(m, k, device="cuda"), torch.randn(k, n, device="cuda"))

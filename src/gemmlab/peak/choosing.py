@@ -8,7 +8,7 @@ from functools import lru_cache
 from gemmlab.formats import bits_of
 from gemmlab.numerics.schedule import Schedule
 from gemmlab.peak.engine import INPUTS, ROW_BYTES, Engine
-from gemmlab.peak.plan import Plan
+from gemmlab.peak.planned import Plan
 from gemmlab.peak.request import Request
 from gemmlab.peak.vector import KINDS, Vector
 from gemmlab.record import GemmlabError

@@ -7,7 +7,7 @@ from typing import Any
 from gemmlab.peak.asking import lying
 from gemmlab.peak.driver import Launch
 from gemmlab.peak.multiply import by_threads, multiplying, repacked, split, workspace_of
-from gemmlab.peak.plan import Plan
+from gemmlab.peak.planned import Plan
 from gemmlab.peak.stored import Stored, stored
 from gemmlab.peak.vector import Vector, vector_launch
 

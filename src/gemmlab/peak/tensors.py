@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
+
+import torch
 
 from gemmlab.peak.asking import asked, request_of
 from gemmlab.peak.choosing import plan_for
-from gemmlab.peak.plan import Plan
+from gemmlab.peak.planned import Plan
 from gemmlab.peak.ready import Ready, ready
 
 KEPT = 4096
-ARCHITECTURE = (9, 0)  # wgmma is Hopper's own
 
 #: launches that are ready, by the addresses, shapes and strides of what they multiply
 _ready: dict[tuple[Any, ...], Ready] = {}
 
 
-def matmul(a: Any, b: Any, out: Any = None, accuracy: str = "vendor", deterministic: bool = False) -> Any:
+def matmul(
+    a: torch.Tensor,
+    b: torch.Tensor,
+    out: torch.Tensor | None = None,
+    accuracy: str = "vendor",
+    deterministic: bool = False,
+) -> torch.Tensor:
     """A (m, k) times B (k, n) on a Hopper GPU, any strides; a tensor (m, n) of A's type, of bfloat16 for float8.
 
     A may have more axes in front, which are folded into m, and A (batch, m, k) multiplies B (batch, k, n). `out` takes
@@ -28,28 +34,33 @@ def matmul(a: Any, b: Any, out: Any = None, accuracy: str = "vendor", determinis
     Raises GemmlabError for tensors that are on no Hopper GPU or on two devices, types and shapes that do not multiply,
     an `out` that overlaps an operand, and where CUDA's packages are missing.
     """
-    import torch
+    wanted = torch.is_grad_enabled() and any(getattr(each, "requires_grad", False) for each in (a, b))
+    if torch.compiler.is_compiling() or (wanted and out is None):
+        found: torch.Tensor = torch.ops.gemmlab.matmul(a, b, accuracy, deterministic)
+        return found if out is None else out.copy_(found)
+    if wanted:
+        raise RuntimeError("out= does not support automatic differentiation, as in torch: leave it out")
+    return product(a, b, out, accuracy, deterministic)
 
-    if torch.is_grad_enabled() and (a.requires_grad or b.requires_grad):
-        from gemmlab.peak.gradient import multiplied
 
-        return multiplied(torch, a, b, out, accuracy, deterministic)
-    return product(torch, a, b, out, accuracy, deterministic)
-
-
-def plan(a: Any, b: Any, accuracy: str = "vendor", deterministic: bool = False, out: Any = None) -> Plan:
+def plan(
+    a: torch.Tensor,
+    b: torch.Tensor,
+    out: torch.Tensor | None = None,
+    accuracy: str = "vendor",
+    deterministic: bool = False,
+) -> Plan:
     """How `matmul` would multiply these tensors: kernel, sizes, what is repacked, and the order of the sums.
 
     Raises GemmlabError as `matmul` does.
     """
-    import torch
-
-    a, b, _, d = asked(torch, a, b, out)
-    return plan_for(request_of(torch, a, b, d, accuracy, deterministic))
+    left, right, _, d = asked(torch, a, b, out)
+    return plan_for(request_of(torch, left, right, d, accuracy, deterministic))
 
 
-def product(torch: Any, a: Any, b: Any, out: Any, accuracy: str, deterministic: bool) -> Any:
+def product(a: Any, b: Any, out: Any, accuracy: str, deterministic: bool) -> Any:
     """The product without autograd."""
+    key: tuple[Any, ...] | None = None
     if a.dim() == 2 and b.dim() == 2 and out is not None:
         key = (
             a.data_ptr(), a.shape, a.stride(), a.dtype, b.data_ptr(), b.shape, b.stride(), b.dtype,
@@ -59,38 +70,25 @@ def product(torch: Any, a: Any, b: Any, out: Any, accuracy: str, deterministic: 
         if found is not None:
             found.launch(torch.cuda.current_stream(found.device).cuda_stream)
             return out
+    left, right, shape, d = asked(torch, a, b, out)
+    if min(*left.shape, right.shape[-1]) == 0:
+        return (d if out is None else out).zero_().reshape(shape)
+    if left.dim() == 3:
+        for index in range(left.shape[0]):
+            run(left[index], right[index], d[index], accuracy, deterministic)
     else:
-        key = None
-    a2, b2, shape, d = asked(torch, a, b, out)
-    if min(*a2.shape, b2.shape[-1]) == 0:
-        return (d.zero_() if out is None else out.zero_()).reshape(shape)
-    if a2.dim() == 3:
-        for index in range(a2.shape[0]):
-            run(torch, a2[index], b2[index], d[index], accuracy, deterministic)
-    else:
-        kept = run(torch, a2, b2, d, accuracy, deterministic)
+        kept = run(left, right, d, accuracy, deterministic)
         if key is not None and d is out and not kept.buffers:
             if len(_ready) >= KEPT:
                 _ready.clear()
             _ready[key] = kept
-    if out is not None:
-        if d is not out:
-            out.copy_(d.reshape(out.shape))
-        return out
-    return d.reshape(shape)
+    if out is None:
+        return d.reshape(shape)
+    return out if d is out else out.copy_(d.reshape(out.shape))
 
 
-def run(torch: Any, a: Any, b: Any, d: Any, accuracy: str, deterministic: bool) -> Ready:
+def run(a: Any, b: Any, d: Any, accuracy: str, deterministic: bool) -> Ready:
     """Multiply two matrices into a third on the current stream."""
     found = ready(torch, a, b, d, plan_for(request_of(torch, a, b, d, accuracy, deterministic)))
     found.launch(torch.cuda.current_stream(found.device).cuda_stream)
     return found
-
-
-def forget() -> None:
-    """Drop the launches that are kept ready, as after a device was reset."""
-    _ready.clear()
-    for module in ("gemmlab.peak.multiply", "gemmlab.peak.vector"):
-        if module in sys.modules:
-            for name in ("engine_kernel", "plain_kernel", "vector_kernel"):
-                getattr(getattr(sys.modules[module], name, None), "cache_clear", lambda: None)()

@@ -1,0 +1,40 @@
+"""The multiplication as one of torch's operators: what torch.compile and autograd see of it."""
+
+from typing import Any
+
+import torch
+
+from gemmlab.peak.asking import result_type, shapes
+
+
+@torch.library.custom_op("gemmlab::matmul", mutates_args=())
+def multiply(a: torch.Tensor, b: torch.Tensor, accuracy: str, deterministic: bool) -> torch.Tensor:
+    """A times B into a new tensor."""
+    from gemmlab.peak.tensors import product
+
+    found: torch.Tensor = product(a, b, None, accuracy, deterministic)
+    return found
+
+
+@multiply.register_fake
+def described(a: torch.Tensor, b: torch.Tensor, accuracy: str, deterministic: bool) -> torch.Tensor:
+    """The result's shape and type, without elements."""
+    return a.new_empty(shapes(a, b)[2], dtype=result_type(torch, a, b, None))
+
+
+def remember(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
+    """Keep what the gradients are made of."""
+    a, b, *ctx.how = inputs
+    ctx.save_for_backward(a, b)
+
+
+def gradients(ctx: Any, d: torch.Tensor) -> tuple[Any, ...]:
+    """DA = dD B^T and DB = A^T dD, multiplied in the same way."""
+    a, b = ctx.saved_tensors
+    rows, left = (d, a) if b.dim() > 2 else (d.reshape(-1, d.shape[-1]), a.reshape(-1, a.shape[-1]))
+    to_a = torch.ops.gemmlab.matmul(d, b.mT, *ctx.how) if ctx.needs_input_grad[0] else None
+    to_b = torch.ops.gemmlab.matmul(left.mT, rows, *ctx.how) if ctx.needs_input_grad[1] else None
+    return to_a, to_b, None, None
+
+
+multiply.register_autograd(gradients, setup_context=remember)
