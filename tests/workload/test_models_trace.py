@@ -7,6 +7,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is missing: pip install tor
 from torch import nn  # noqa: E402
 from torch.utils.checkpoint import checkpoint  # noqa: E402
 
+from gemmlab.record import GemmlabError  # noqa: E402
 from gemmlab.workload.models import trace_model  # noqa: E402
 from workload.models.networks import GPT, ResNet  # noqa: E402
 
@@ -336,3 +337,39 @@ def test_flex_attention_and_its_gradient():
     assert "every block of the scores is counted" in workload.notes[0]
     masks = [other.bytes for other in workload.others if other.phase == "forward"]
     assert sum(masks) < 1024  # of blocks; the function on scores is inside the kernel
+
+
+def test_what_is_written_over_is_known_no_longer():
+    class Writing(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(8, 8)
+
+        def forward(self, x, way):
+            known = torch.zeros(4, dtype=torch.bool)
+            view = known[1:]
+            if way == "in place":
+                view.copy_(x[1:, 0] > 0)
+            elif way == "out":
+                torch.gt(x[:, 0], 0, out=known)
+            elif way == "indexed":
+                known[2] = x[2, 0] > 0
+            return self.layer(x)[known]
+
+    assert len(trace_model(Writing(), (torch.randn(4, 8), "not")).calls) == 2
+    for way in ("in place", "out", "indexed"):
+        with pytest.raises(GemmlabError, match="aten::index needs the elements"):
+            trace_model(Writing(), (torch.randn(4, 8), way))
+
+
+def test_float8_products():
+    class Narrow(nn.Module):
+        def forward(self, x, weight):
+            scale = torch.ones((), device=x.device)
+            narrow, filters = x.to(torch.float8_e4m3fn), weight.to(torch.float8_e4m3fn)
+            return torch._scaled_mm(narrow, filters.t(), scale_a=scale, scale_b=scale, out_dtype=torch.bfloat16)
+
+    workload = trace_model(Narrow(), (torch.randn(32, 64), torch.randn(16, 64)), training=False)
+    [call] = workload.calls
+    assert (call.problem.a_format, call.problem.d_format) == ("float8_e4m3fn", "bfloat16")
+    assert (call.problem.m, call.problem.n, call.problem.k) == (32, 16, 64)

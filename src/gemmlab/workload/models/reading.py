@@ -132,13 +132,14 @@ def runs_no_kernel(func: Any) -> bool:
     return schema.name in FREE or any(not info.is_write for info in views)
 
 
-def written(func: Any) -> list[int]:
-    """Indices of the arguments that an operator writes into."""
-    return [
-        index
+def written(func: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> list[Any]:
+    """The tensors that an operator writes into."""
+    given = [
+        args[index] if index < len(args) else keywords.get(argument.name)
         for index, argument in enumerate(func._schema.arguments)
         if argument.alias_info is not None and argument.alias_info.is_write
     ]
+    return list(flat(given))
 
 
 def traffic_bytes(func: Any, args: tuple[Any, ...], keywords: dict[str, Any], outputs: Any) -> int:

@@ -101,7 +101,7 @@ class Recorder(TorchDispatchMode):
         elif known:
             result = func(*args, **keywords)
             big = any(tensor.numel() > MOST_KNOWN for tensor in reading.flat(result))
-            if big and not reading.written(func):
+            if big and not reading.written(func, args, keywords):
                 result = lifted_all(self, result)
         else:
             args, keywords, result = self.run(func, args, keywords)
@@ -143,9 +143,8 @@ class Recorder(TorchDispatchMode):
             raise DataDependentError(func._schema.name)
         if ASKS_ELEMENTS & set(func.tags) and not shapes.says_its_size(func, args, keywords):
             raise DataDependentError(func._schema.name)
-        for index in reading.written(func):
-            for tensor in reading.flat(args[index]) if index < len(args) else ():
-                self.forget(tensor)
+        for tensor in reading.written(func, args, keywords):
+            self.forget(tensor)
         leaves, form = tree_flatten((args, keywords))
         plain = [self.lifted(leaf) if isinstance(leaf, torch.Tensor) and leaf is not known else leaf for leaf in leaves]
         own = {id(new): old for new, old in zip(plain, leaves, strict=True) if new is not old}
