@@ -61,7 +61,7 @@ def plan(
 def product(a: Any, b: Any, out: Any, accuracy: str, deterministic: bool) -> Any:
     """The product without autograd."""
     key: tuple[Any, ...] | None = None
-    if a.dim() == 2 and b.dim() == 2 and out is not None:
+    if out is not None and all(isinstance(each, torch.Tensor) for each in (a, b, out)) and a.dim() == b.dim() == 2:
         key = (
             a.data_ptr(), a.shape, a.stride(), a.dtype, b.data_ptr(), b.shape, b.stride(), b.dtype,
             out.data_ptr(), out.shape, out.stride(), out.dtype, accuracy, deterministic,
