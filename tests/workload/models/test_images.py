@@ -24,6 +24,8 @@ def views(size):
 
 @pytest.mark.parametrize("size", SIZES)
 def test_channels_last_as_pytorch_says(size):
+    if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 5):
+        pytest.skip("PyTorch 2.4's rule in Python differs from the one that its kernels follow")
     suggested = pytest.importorskip("torch._prims_common").suggest_memory_format
     for each in views(size):
         assert channels_last(each) == (suggested(each) == torch.channels_last), (each.shape, each.stride())
