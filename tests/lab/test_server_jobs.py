@@ -8,6 +8,7 @@ import socket
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -51,6 +52,12 @@ def alone(client):
     yield
     for job in client.lab.jobs.running:
         client.ask("DELETE", f"/api/jobs/{job.id}")
+
+
+def apart(awaited):
+    """Run it in a thread of its own: where Playwright is open, this one has a loop already."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, awaited).result()
 
 
 def until(holds, within_s=20):
@@ -248,7 +255,7 @@ def test_a_job_that_is_cancelled_before_it_begins_is_over():
         assert (job.state, jobs.running) == ("failed", [])
         await jobs.close()
 
-    asyncio.run(at_once())
+    apart(at_once())
 
 
 def test_whenever_jobs_are_cancelled_nothing_piles_up(tmp_path, monkeypatch):
@@ -286,7 +293,7 @@ def test_a_start_that_nobody_waits_for_any_more_goes_to_the_next():
         await asyncio.wait_for(workers.close(), 30)
         assert not workers.all
 
-    asyncio.run(hurried())
+    apart(hurried())
 
 
 def test_one_process_at_a_time_is_made_ready():
@@ -303,7 +310,7 @@ def test_one_process_at_a_time_is_made_ready():
         await asyncio.gather(*(workers.refill() for _ in range(20)))
         assert started == [0, 1]
 
-    asyncio.run(asked_often())
+    apart(asked_often())
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such limit there")
