@@ -78,7 +78,7 @@ def read_text(path: str | Path) -> tuple[Path, bytes | bytearray]:
         text = text[3:]
     if not NOT_BLANK.search(text):
         raise GemmlabError(f"{place} is empty", AGAIN)
-    refuse_binary(place, bytes(text[:512]), bytes(text[-512:]))
+    refuse_binary(place, bytes(text[:512]))
     return place, text
 
 

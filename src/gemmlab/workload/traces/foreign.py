@@ -51,11 +51,13 @@ EVENTS: tuple[tuple[str, str], ...] = (
     (r"async_npu|HostToDevice|enqueue|dequeue", "a trace of Ascend's profiler"),
 )
 
+ONE_A_LINE = re.compile(rb"\{[^\n]+\}\r?\n\{")
 
-def refuse_binary(path: Path, start: bytes, end: bytes) -> None:
+
+def refuse_binary(path: Path, start: bytes) -> None:
     """Raise GemmlabError for a file that is no JSON text, named by how it begins."""
     if start.lstrip(b" \t\r\n")[:1] in (b"{", b"["):
-        if start.startswith(b'{"Type":') or (start[:1] == b"{" and b"}\n{" in start + end):
+        if start.startswith(b'{"Type":') or ONE_A_LINE.match(start):
             raise GemmlabError(f"{path} holds one JSON object a line, as Nsight Systems exports them, no trace", EXPORT)
         return
     for magic, what, hint in BINARY:
