@@ -69,7 +69,7 @@ export function array(now: number): Picture {
     ${cells(x, y, rows, columns, size, () => ({ fill: 'sand' }))}
     ${Array.from({ length: rows * columns }, (_, at) => {
       const [k, j] = [Math.floor(at / columns), at % columns];
-      return label(x + j * size + 5, y + k * size + size - 5, `b${k + 1}${j + 1}`, { size: 16, anchor: 'start' });
+      return label(x + j * size + 5, y + k * size + size - 4, `b${k + 1}${j + 1}`, { size: 14, anchor: 'start' });
     })}
     ${label(x + (columns * size) / 2, y - 14, t('film.draw.weights'), { role: 'ochre', size: 16 })}
     ${
