@@ -26,7 +26,15 @@ L2_BYTES = 5500.0  # of all SMs a cycle, measured with the copy engine
 DRAM_BYTES_PER_S = 4.3e12  # a copy's, measured
 STEP_SHARE = 0.93  # of the products' time in a long loop, measured
 TILE_CYCLES = 1500.0  # filling the ring and rounding the tile, measured
-SHARE_CYCLES = 2500.0  # bringing a cluster's sums together, measured
+SHARE_CYCLES = 1500.0  # bringing sums together: two barriers of a cluster, measured
+PART_CYCLES, GROUP_CYCLES = 0.42, 1.05  # of a result of the tile, through shared and through global memory, measured
+FITTING = {
+    1: 132,
+    2: 132,
+    4: 120,
+    8: 120,
+    16: 112,
+}  # programs of an H200 by the size of their clusters: the driver's word
 LAUNCH_S = 2.2e-6
 SHARPNESS = 6  # of a limit that gives way to another
 ELEMENT_CYCLES = {0: 0.01, 1: 0.03, 2: 0.03}  # of a result, by the way it is stored
@@ -150,7 +158,7 @@ def engine_seconds(request: Request, engine: Engine) -> float:
     rows, columns = (request.n, request.m) if engine.swapped else (request.m, request.n)
     tiles = ceil_div(rows, engine.block_m) * ceil_div(columns, engine.block_n)
     programs = tiles * engine.shares
-    waves = ceil_div(programs, request.sm_count)
+    waves = ceil_div(programs, min(request.sm_count, FITTING[engine.parts]))
     steps = ceil_div(ceil_div(request.k, engine.tile_k), engine.shares)
     at_once = min(programs, request.sm_count)
     taken = engine.pieces * (engine.block_m + engine.block_n) * ROW_BYTES  # bytes of a step
@@ -159,7 +167,8 @@ def engine_seconds(request: Request, engine: Engine) -> float:
     step = together(products / STEP_SHARE, reads, taken / FEED_BYTES, taken * at_once / L2_BYTES)
     tile = steps * step + TILE_CYCLES + ELEMENT_CYCLES[engine.store] * engine.block_m * engine.block_n
     if engine.shares > 1:
-        tile += SHARE_CYCLES * (1 + (engine.groups > 1))
+        each = PART_CYCLES * (engine.parts > 1) + GROUP_CYCLES * (engine.groups > 1)
+        tile += SHARE_CYCLES + each * engine.block_m * engine.block_n
     bytes_ = bits_of(request.a_format) / 8 * (request.m + request.n) * request.k
     bytes_ += bits_of(request.d_format) / 8 * request.m * request.n
     busy = together(waves * tile / CLOCK_HZ, bytes_ / DRAM_BYTES_PER_S)
