@@ -154,3 +154,14 @@ def test_several_changes_do_not_add_up_and_it_is_said():
     call = Call(Gemm(512, 512, 512), "aten::mm")
     text = shown(answer([(call, 3e-3, 1e-3, "precision", (TF32, PAD))]))
     assert "gains of several changes to one multiplication do not add up" in squeezed(text)
+
+
+def test_a_gain_of_the_whole_program_is_a_share_of_it_with_its_waiting():
+    from gemmlab.experiment.workload import answer_of
+    from gemmlab.workload import Workload
+
+    calls = tuple(Call(Gemm(256, 256, 256, "bfloat16"), "aten::mm", 1, (f"l{each}",)) for each in range(9))
+    made = answer_of(Workload("x", "model", calls))
+    (change,) = (change for change in Story(made).changes() if not change.rows)
+    assert change.gain_s > made.time_s  # which a step on the device alone takes
+    assert change.share == pytest.approx(change.gain_s / (made.time_s + change.gain_s))

@@ -198,21 +198,27 @@ class Story(NamedTuple):
         return f"{len(rest)} more: {said}, {self.seconds(gain) if gain > 0 else 'nothing'} to gain"
 
     def changes(self) -> list[Change]:
-        """Every change once, with the rows that it is good for; the largest gain first."""
+        """Every change once, with the rows that it is good for; the largest gain first.
+
+        What the whole program gains by is a share of its time with the waiting that a predicted step leaves out.
+        """
         rows: dict[str, list[int]] = {}
         for placed in self.known():
             for change in placed.section.changes:
                 rows.setdefault(change.line, []).append(placed.number)
-        total = self.answer.time_s
         return [
             Change(
                 change,
                 tuple(dict.fromkeys(rows.get(change.line, ()))),
                 change.gain_s / self.steps,
-                change.gain_s / total if total > 0 else 0.0,
+                self.share_of(change) if change.line in rows else 1 - 1 / change.predicted_speedup,
             )
             for change in self.answer.changes
         ]
+
+    def share_of(self, change: ChangeSection) -> float:
+        """What a change gains of all the time."""
+        return change.gain_s / self.answer.time_s if self.answer.time_s > 0 else 0.0
 
     def rest(self) -> list[Other]:
         """What is not multiplication, each operator once whatever it is part of; the longest first."""

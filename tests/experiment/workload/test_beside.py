@@ -8,11 +8,12 @@ import pytest
 
 from gemmlab.experiment.workload import Rest, answer_of
 from gemmlab.experiment.workload.beside import REACHED, Images, images_of, reached, saved_beside
-from gemmlab.experiment.workload.changes.layout import CHANNELS_LAST
+from gemmlab.experiment.workload.changes.layout import CHANNELS_LAST as ORDERS
 from gemmlab.problem import Convolution
 from gemmlab.workload import Call, Other, Workload
 
 PARTS = Path(__file__).parents[3] / "benchmarks" / "results" / "networks_parts.json"
+CHANNELS_LAST = ORDERS[2]
 AUTOCAST = 'with torch.autocast("cuda", dtype=torch.bfloat16):'
 STREAMING = 0.826 * 4.8e12  # of an H200, as its chip file has it: dram_share of the data sheet's
 

@@ -184,7 +184,10 @@ def test_a_convolutions_tf32_has_a_switch_of_its_own():
 def test_few_channels_are_padded_to_whole_loads():
     conv = Convolution(256, 3, 224, 224, 64, 7, 2, 3, order="nhwc", format="bfloat16")
     (change,) = changes(Call(conv.gemm(), "aten::convolution", 9, convolution=conv, convolution_pass="forward"))
-    assert change.line.startswith("nn.Conv2d(8, 64, (7, 7))  # 3 channels, 64 filters before")
+    assert change.line == (
+        "nn.Conv2d(8, 64, (7, 7), stride=(2, 2), padding=(3, 3))  # 3 channels, 64 filters before\n"
+        "x = F.pad(x, (0, 0, 0, 0, 0, 5))  # channels of zeros"
+    )
     assert change.confidence == "low"
 
 
@@ -209,6 +212,40 @@ def test_query_key_and_value_are_one_layer():
     crossed = [*linear("a.self.query", 512, 1024, 1024), *linear("a.self.key", 64, 1024, 1024)]
     crossed += linear("a.self.value", 64, 1024, 1024)
     assert lines(*crossed, kind="table") == []  # cross-attention: another input
+
+
+def test_a_decoder_that_looks_at_an_encoder_stacks_no_queries_on_its_keys():
+    for place in ("decoder.layers.0.encoder_attn", "block.0.EncDecAttention", "h.0.crossattention.self"):
+        calls = [call for name in "qkv" for call in linear(f"{place}.{name}", 512, 1024, 1024)]
+        assert lines(*calls, kind="table") == []
+
+
+def test_recurrent_layers_are_padded_by_their_state_and_not_by_their_gates():
+    def product(n, k, name):
+        operands = (tensor(2048, k), tensor(n, k, parameter=name))
+        problem = Gemm(2048, n, k, "bfloat16", layout="nt")
+        return Call(problem, "aten::_cudnn_rnn", HEAVY, ("LSTM",), "forward", operands)
+
+    found = lines(product(3 * 509, 1021, "weight_ih_l0"), product(3 * 509, 509, "weight_hh_l0"))
+    state = "hidden_size = 512  # of nn.LSTM, nn.GRU or nn.RNN; before: 509; use y[..., :509]"
+    assert sorted(found) == [state, f"{state}\ninput_size = 1024  # before: 1021\nx = F.pad(x, (0, 3))"]
+    assert lines(product(1021, 1021, "weight_hh_l0")) == [
+        "hidden_size = 1024  # of nn.LSTM, nn.GRU or nn.RNN; before: 1021; use y[..., :1021]"
+    ]
+
+
+def test_a_layer_that_grows_both_ways_is_told_once():
+    (forward, *_) = linear("head", 8192, 765, 3001)
+    assert lines(forward) == [
+        "nn.Linear(768, 3008)  # head: 3001 outputs before; use y[..., :3001]\n"
+        "x = F.pad(x, (0, 3))  # 765 inputs before, zeros"
+    ]
+
+
+def test_columns_of_a_second_operand_are_no_batch():
+    operands = (tensor(1, 8192, 1024), tensor(1, 1024, 3001))
+    (line,) = lines(Call(Gemm(8192, 3001, 1024, "bfloat16"), "aten::bmm", HEAVY, ("ein",), "forward", operands))
+    assert line == "w = F.pad(w, (0, 7))  # second operand, 3001 -> 3008 columns; use y[..., :3001]"
 
 
 def test_siblings_of_other_sizes_go_together_too():
@@ -249,4 +286,4 @@ def test_the_operand_of_a_weight_is_named():
     problem = Gemm(4096, 4096, 4096, "bfloat16", ldb=4099)
     operands = (tensor(4096, 4096), tensor(4096, 4096, parameter="blocks.0.weight"))
     (change,) = changes(Call(problem, "aten::mm", operands=operands))
-    assert change.line.startswith("blocks.0.weight = blocks.0.weight.contiguous()")
+    assert change.line == "w = w.contiguous()  # blocks.0.weight, operand B of aten::mm"

@@ -67,7 +67,7 @@ def saved_beside(workload: Workload, rest: tuple[Rest, ...], lines: set[str], *,
     """
     images, found = images_of(workload), {}
     for line in lines:
-        if line == CHANNELS_LAST and images and images.order == "nchw":
+        if line in CHANNELS_LAST.values() and images and images.order == "nchw":
             found[line] = sum(each.time_s * (1 - relaid(each, images)) for each in rest)
         elif line.startswith(AUTOCAST) and not autocast:
             found[line] = sum(each.time_s * (1 - cast(each, images)) for each in rest)

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import msgspec
-
 from gemmlab.experiment.workload.changes import digits
+from gemmlab.experiment.workload.changes.states import is_recurrent, state_padding
 from gemmlab.experiment.workload.look import Candidate, Look
 from gemmlab.experiment.workload.weights import Weight
-from gemmlab.formats import bits_of
 from gemmlab.model.advice.alignment import copy_of, is_view, larger_sides, side_of_stride
 from gemmlab.model.advice.situation import WORTH, resized
 from gemmlab.model.effects import ALL
-from gemmlab.model.road import ROAD_BITS, Road, roads
-from gemmlab.units import bytes_text, round_up
+from gemmlab.model.road import Road, roads
+from gemmlab.units import bytes_text
 
 OPERANDS = ("A", "B", "D")
 
@@ -40,7 +38,10 @@ def alignment_changes(look: Look) -> Iterator[Candidate]:
     if views and not problem.groups:
         yield copying(look, views)
     sides = sorted({side_of_stride(problem, road.operand) for road in slow if road not in views})
-    if sides:
+    if sides and is_recurrent(look):
+        found = state_padding(look)
+        yield from (found,) if found else ()
+    elif sides:
         yield padding(look, larger_sides(problem, slow, sides))
 
 
@@ -49,7 +50,7 @@ def padding(look: Look, larger: dict[str, int]) -> Candidate:
     problem = look.call.problem
     padded = resized(problem, **larger)
     then_s, limit_s = look.then(problem=padded)
-    told = [pad(look, side, size) for side, size in larger.items()]
+    told = pad_weight(look, larger) or [pad(look, side, size) for side, size in larger.items()]
     return Candidate(
         cause="alignment",
         line="\n".join(dict.fromkeys(each.line for each in told)),
@@ -73,20 +74,34 @@ def pad(look: Look, side: str, size: int) -> Padding:
         line = f"{layer(weight, weight.outs, size)}  # {where}{old} inputs before; x gets zeros after its own\n"
         return Padding(f"{line}x = F.pad(x, (0, {size - old}))", digits.ZEROS, True)
     line = f"x = F.pad(x, (0, 0, 0, {size - old}))  # batch or sequence: {old} -> {size}, the added rows masked"
+    if side == "n" and look.call.phase != "backward" and look.call.problem.batch == 1:
+        line = f"w = F.pad(w, (0, {size - old}))  # second operand, {old} -> {size} columns; use y[..., :{old}]"
     return Padding(line, digits.CUT if side != "k" else digits.ZEROS, False)
 
 
-def pad_outputs(weight: Weight, size: int) -> Padding:
+def pad_weight(look: Look, larger: dict[str, int]) -> list[Padding]:
+    """More inputs and more outputs of one layer, which is told once; empty where only one of them grows."""
+    weight, outs, ins = look.sides
+    if not weight or outs not in larger or ins not in larger:
+        return []
+    inputs = larger[ins]
+    more = Padding(f"x = F.pad(x, (0, {inputs - weight.ins}))  # {weight.ins} inputs before, zeros", digits.ZEROS, True)
+    others = [pad(look, side, size) for side, size in larger.items() if side not in (outs, ins)]
+    return [pad_outputs(weight, larger[outs], inputs), more, *others]
+
+
+def pad_outputs(weight: Weight, size: int, inputs: int = 0) -> Padding:
     """More outputs of a layer; of an output layer, more words than the vocabulary has."""
+    inputs = inputs or weight.ins
     if weight.vocabulary:
         line = (
-            f"vocab_size = {size}  # before: {weight.outs}; so {layer(weight, size, weight.ins)}\n"
+            f"vocab_size = {size}  # before: {weight.outs}; so {layer(weight, size, inputs)}\n"
             f"model.resize_token_embeddings({size})  # the same where transformers made the model"
         )
         return Padding(line, digits.WORDS.format(old=weight.outs), True)
     where = f"{weight.module}: " if weight.module else ""
     return Padding(
-        f"{layer(weight, size, weight.ins)}  # {where}{weight.outs} outputs before; use y[..., :{weight.outs}]",
+        f"{layer(weight, size, inputs)}  # {where}{weight.outs} outputs before; use y[..., :{weight.outs}]",
         digits.CUT,
         True,
     )
@@ -118,42 +133,13 @@ def copying(look: Look, views: list[Road]) -> Candidate:
 
 
 def operand_name(look: Look, operand: str) -> tuple[str, str]:
-    """A name to paste for an operand, and which tensor it is in words."""
+    """A name to paste for an operand, and which tensor it is in words: a parameter's own name takes no copy."""
     if operand == "D":
         return "y", "result"
     place = OPERANDS.index(operand)
     tensors = look.call.operands
     name = tensors[place].parameter if place < len(tensors) else ""
     strides = tensors[place].strides if place < len(tensors) else None
-    which = f"operand {operand} of {look.call.operator or 'the product'}"
+    which = f"{name}, " * bool(name) + f"operand {operand} of {look.call.operator or 'the product'}"
     which += f", strides {tuple(strides)}" if strides else ""
-    return name or ("x" if operand == "A" else "w"), which
-
-
-def channel_changes(look: Look) -> Iterator[Candidate]:
-    """Channels of a convolution that fill no 16 bytes: matrix units are fed single elements, or zeros."""
-    call, conv = look.call, look.call.convolution
-    if conv is None or conv.groups > 1:
-        return
-    step = max(1, ROAD_BITS // bits_of(conv.format))
-    channels, filters = round_up(conv.channels, step), round_up(conv.filters, step)
-    if (channels, filters) == (conv.channels, conv.filters):
-        return
-    padded = msgspec.structs.replace(conv, channels=channels, filters=filters)
-    sides = padded.gemm(call.convolution_pass or "forward")
-    problem = call.problem.replace(m=sides.m, n=sides.n, k=sides.k)
-    then_s, limit_s = look.then(problem=problem, convolution=padded)
-    before = f"{conv.channels} channels, {conv.filters} filters before"
-    lines = [f"nn.Conv{len(conv.size)}d({channels}, {filters}, {conv.kernel})  # {before}"]
-    if channels > conv.channels:
-        axes = "0, 0, " * len(conv.size)
-        lines.append(f"x = F.pad(x, ({axes}0, {channels - conv.channels}))  # channels of zeros")
-    yield Candidate(
-        cause="alignment",
-        line="\n".join(lines),
-        digits=digits.ZEROS if filters == conv.filters else f"{digits.ZEROS}; added filters are to be cut off",
-        cost=f"{problem.flop / call.problem.flop - 1:.2%} more work; some versions of cuDNN pad by themselves",
-        confidence="low",
-        then_s=then_s,
-        limit_s=limit_s,
-    )
+    return "x" if operand == "A" else "w", which

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from gemmlab.experiment.workload.changes.alignment import alignment_changes, channel_changes
+from gemmlab.experiment.workload.changes.alignment import alignment_changes
 from gemmlab.experiment.workload.changes.attention import attention_changes
 from gemmlab.experiment.workload.changes.batching import expert_changes, folding_changes, sibling_changes
+from gemmlab.experiment.workload.changes.channels import channel_changes
 from gemmlab.experiment.workload.changes.layout import channels_last_changes, copied_changes
 from gemmlab.experiment.workload.changes.precision import (
     autocast_changes,

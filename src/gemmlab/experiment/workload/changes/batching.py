@@ -23,6 +23,8 @@ TOGETHER = (
     ("w1", "w3"),
 )
 ALIKE = {name: names for names in TOGETHER for name in names}
+#: of a decoder that looks at an encoder: its queries have another input than its keys and values
+CROSS = re.compile(r"cross|enc_?dec|encoder_?att|multihead_attn", re.IGNORECASE)
 EXPERT = re.compile(r"^(.*\bexperts?)\.(\d+)(\..+)?$")
 
 
@@ -86,7 +88,7 @@ def siblings(look: Look, call: Call) -> Iterator[Team]:
     problem, outs = call.problem, look.sides.outs
     for place in call.places:
         parent, dot, leaf = place.rpartition(".")
-        names = ALIKE.get(leaf, ())
+        names = ALIKE.get(leaf, ()) if not CROSS.search(parent) else ()
         alike = [(name, index.get((call.phase, f"{parent}{dot}{name}"), [])) for name in names]
         team = [(name, each) for name, calls in alike for each in calls if fits(problem, each.problem, outs)]
         if len({name for name, _ in team}) == len(names) == len(team) > 1:

@@ -9,12 +9,16 @@ import msgspec
 
 from gemmlab.experiment.workload.changes import digits
 from gemmlab.experiment.workload.changes.alignment import operand_name
+from gemmlab.experiment.workload.changes.channels import axes_of
 from gemmlab.experiment.workload.look import Candidate, Look
 from gemmlab.formats import storage_bytes
 from gemmlab.units import bytes_text
 from gemmlab.workload import Tensor
 
-CHANNELS_LAST = "model = model.to(memory_format=torch.channels_last); x = x.to(memory_format=torch.channels_last)"
+CHANNELS_LAST = {
+    2: "model = model.to(memory_format=torch.channels_last); x = x.to(memory_format=torch.channels_last)",
+    3: "model = model.to(memory_format=torch.channels_last_3d); x = x.to(memory_format=torch.channels_last_3d)",
+}  #: by the axes that a window slides along: PyTorch has no such order of signals of one dimension
 SCATTERED = 0.25  # of streaming: a transposing copy, on one H200 (benchmarks/networks_parts.py)
 
 
@@ -23,10 +27,13 @@ def channels_last_changes(look: Look) -> Iterator[Candidate]:
     conv = look.call.convolution
     if conv is None or conv.order == "nhwc" or look.forecaster.chip.kind != "gpu":
         return
+    line = CHANNELS_LAST.get(axes_of(look, conv))
+    if line is None:
+        return
     then_s, limit_s = look.then(convolution=msgspec.structs.replace(conv, order="nhwc"))
     yield Candidate(
         cause="layout",
-        line=CHANNELS_LAST,
+        line=line,
         digits=digits.ORDER,
         cost="none where every layer keeps the order; a view or reshape that does not copies",
         confidence="medium",
