@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
-import importlib.util
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from gemmlab.emulator.source import python_function
+from gemmlab.own_code import file_module
 from gemmlab.record import GemmlabError, unknown_name
 
 GUARD = 'what is to run only as a program belongs under `if __name__ == "__main__":`'
@@ -54,25 +53,15 @@ def is_kernel(value: Any) -> bool:
 
 def module_of(path: Path) -> ModuleType:
     """A file as a module, imported once more at each call; raises GemmlabError where that fails."""
-    if not path.is_file():
-        raise GemmlabError(f"there is no file `{path}`", "FILE.py:KERNEL, or a rung of the ladder such as `tiled`")
-    root, package = package_of(path)
-    name = ".".join([*package, path.stem]) if package else f"gemmlab_kernels_of_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path.resolve())
-    if spec is None or spec.loader is None:
-        raise GemmlabError(f"`{path}` is no Python file", "FILE.py:KERNEL")
-    module = importlib.util.module_from_spec(spec)
     try:
-        with reachable(root), without_signatures(), contextlib.redirect_stdout(sys.stderr):
-            if package:
-                importlib.import_module(".".join(package))
-            sys.modules[name] = module
-            spec.loader.exec_module(module)
+        with without_signatures(), contextlib.redirect_stdout(sys.stderr):
+            return file_module(path, "gemmlab_kernels_of", "FILE.py:KERNEL, or a rung of the ladder such as `tiled`")
+    except GemmlabError:
+        raise
     except (Exception, SystemExit) as error:
         ran = isinstance(error, SystemExit) or type(error).__name__.startswith("Cuda")
         hint = GUARD if ran else f"`python {path}` shows where"
         raise GemmlabError(f"{path} fails to import: {told(error, path)}", hint) from error
-    return module
 
 
 def told(error: BaseException, path: Path) -> str:
@@ -86,26 +75,6 @@ def told(error: BaseException, path: Path) -> str:
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     where = f"line {line}: " if line else ""
     return f"{where}{type(error).__name__}: {text}".rstrip(": ")
-
-
-def package_of(path: Path) -> tuple[Path, list[str]]:
-    """The folder that imports begin at, and the names of the packages that the file lies in from there."""
-    folder, names = path.resolve().parent, list[str]()
-    while (folder / "__init__.py").is_file():
-        names.insert(0, folder.name)
-        folder = folder.parent
-    return folder, names
-
-
-@contextlib.contextmanager
-def reachable(folder: Path) -> Iterator[None]:
-    """Modules in the folder can be imported, as when a file in it is run."""
-    sys.path.insert(0, str(folder))
-    try:
-        yield
-    finally:
-        with contextlib.suppress(ValueError):
-            sys.path.remove(str(folder))
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from gemmlab.own_code import file_module
 from gemmlab.record import GemmlabError, unknown_name
 from gemmlab.workload.models.failures import shortened
 from gemmlab.workload.models.inputs import parse_inputs
@@ -76,41 +77,7 @@ def module_of(path: str) -> ModuleType:
             raise GemmlabError(
                 f"there is no package `{path}` here", f"pip install {path.partition('.')[0]}, or {path}.py:NAME"
             ) from error
-    file = Path(path)
-    if not file.is_file():
-        raise GemmlabError(f"there is no file `{path}`", FORM)
-    root, package = package_of(file)
-    name = ".".join([*package, file.stem]) if package else f"gemmlab_model_of_{file.stem}"
-    spec = importlib.util.spec_from_file_location(name, file.resolve())
-    if spec is None or spec.loader is None:
-        raise GemmlabError(f"`{path}` is no Python file", FORM)
-    module = importlib.util.module_from_spec(spec)
-    with reachable(root):
-        if package:
-            importlib.import_module(".".join(package))
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-    return module
-
-
-def package_of(file: Path) -> tuple[Path, list[str]]:
-    """The folder that imports begin at, and the names of the packages that the file lies in from there."""
-    folder, names = file.resolve().parent, list[str]()
-    while (folder / "__init__.py").is_file():
-        names.insert(0, folder.name)
-        folder = folder.parent
-    return folder, names
-
-
-@contextlib.contextmanager
-def reachable(folder: Path) -> Iterator[None]:
-    """Modules in the folder can be imported, as when a file in it is run."""
-    sys.path.insert(0, str(folder))
-    try:
-        yield
-    finally:
-        with contextlib.suppress(ValueError):
-            sys.path.remove(str(folder))
+    return file_module(Path(path), "gemmlab_model_of", FORM)
 
 
 def running(path: str, make: Any, what: str = "", hint: str = "") -> Any:
