@@ -168,6 +168,13 @@ def test_the_traces_own_chip_and_another_ones_times():
     assert foreign.known == "predicted"
     assert foreign.time_s < 0.01
     assert any("a100-sxm-80gb is predicted" in note for note in foreign.notes)
+    ran = msgspec.structs.replace(trace, chip="CPU")  # as a trace without a GPU says
+    for asked in (None, "h200-sxm"):
+        elsewhere = answer_of(ran, asked)
+        assert elsewhere.known == "predicted"
+        assert elsewhere.time_s == elsewhere.multiplying_s < 0.01
+        assert any("of a processor" in note for note in elsewhere.notes)
+    assert answer_of(ran, "epyc-9654-96c").time_s == 2.0
     unknown = answer_of(msgspec.structs.replace(trace, chip="Some Other GPU"))
     assert unknown.chip == "h100-sxm"
     assert any("Some Other GPU" in note for note in unknown.notes)

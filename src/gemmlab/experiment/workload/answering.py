@@ -47,7 +47,7 @@ def answer_of(workload: Workload, chip: Chip | str | None = None, *, float8: boo
     require_type("workload", workload, Workload, "what gemmlab.workload reads from a trace, a model or a table")
     device = device_of(workload, chip)
     forecaster = Forecaster(device.chip)
-    rest = rest_of(workload, forecaster, device.traced)
+    rest = () if device.processor else rest_of(workload, forecaster, device.traced)
     other_s: dict[str, float] = {}
     for each in rest:
         other_s[each.other.name] = other_s.get(each.other.name, 0.0) + each.time_s
