@@ -115,8 +115,7 @@ def test_steps_of_tiny_networks(scripts, tmp_path):
 @pytest.mark.parametrize("name", ["resnet50", "mixture"])
 def test_changes_of_a_network_are_the_same_network(scripts, name):
     """The same function of the same numbers but for what is padded, cast, or summed in another order."""
-    import torch
-
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install torch")
     models = scripts("networks_models")
     network = models.NETWORKS[name]
     for change, choice in network.changes.items():
