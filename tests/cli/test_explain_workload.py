@@ -163,6 +163,17 @@ def test_what_a_trace_does_not_say_is_named_where_lines_are_for_programs(explain
     assert ("could not be read" in text.out) == ("not read: " in lines.err)
 
 
+@pytest.mark.parametrize("word", ["net.py", "net.py:", "gone.py"])
+def test_a_python_file_without_a_name_is_no_table(explain, tmp_path, monkeypatch, word):
+    pytest.importorskip("torch", reason="PyTorch is missing: pip install torch")
+    monkeypatch.chdir(tmp_path)
+    Path("net.py").write_text("import torch\n")
+    failed = explain(word, "--inputs", "8x8")
+    assert failed.status == 2
+    assert f"`{word}` names no model" in failed.err
+    assert "FILE.py:NAME" in failed.err
+
+
 def loaded_by(*words):
     script = f"import json, sys\nfrom gemmlab.cli import main\nassert main({list(map(str, words))!r}) == 0\n"
     script += "print(json.dumps(sorted(sys.modules)), file=sys.stderr)"

@@ -59,6 +59,14 @@ def test_a_failing_forward_has_its_own_words():
     assert "RuntimeError: shape '[3, 5]' is invalid" in text
 
 
+@pytest.mark.parametrize("dtype", [torch.int64, torch.float16])
+def test_operands_of_several_formats_which_a_real_run_refuses(dtype):
+    words = f"of one dtype, but they are float32, {str(dtype)[6:]}, float32"
+    assert words in told(None, torch.ones(4, 8, dtype=dtype))
+    text = told(lambda x: x @ torch.ones(8, dtype=torch.bfloat16))
+    assert "RuntimeError: mv takes operands of one dtype, but they are float32, bfloat16" in text
+
+
 def test_a_program_that_leaves():
     assert "SystemExit" in told(lambda x: exit(3))
 

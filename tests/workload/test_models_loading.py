@@ -83,6 +83,20 @@ def test_files_of_a_package_import_their_neighbours(tmp_path):
     assert first(load_model(f"{path}:net", "4x8")) == (4, 24, 8)
 
 
+def test_modules_below_the_current_folder_and_classes_in_classes(tmp_path, monkeypatch):
+    (tmp_path / "lib_below").mkdir()
+    text = "from torch import nn\nclass Nets:\n    class Wide(nn.Linear):\n        pass\n    net = nn.Linear(8, 24)\n"
+    (tmp_path / "lib_below" / "net.py").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    assert first(load_model("lib_below.net:Nets.net", "4x8")) == (4, 24, 8)
+    assert first(load_model("lib_below/net.py:Nets.net", "4x8")) == (4, 24, 8)
+    with pytest.raises(GemmlabError, match=r"unknown model in lib_below.net `Nets.nett`"):
+        load_model("lib_below.net:Nets.nett", "4x8")
+    with pytest.raises(GemmlabError, match=r"or lib_above/net.py:NAME"):
+        load_model("lib_above.net:net", "4x8")
+
+
 def test_weights_take_no_memory(file):
     assert first(load_model(f"{file}:huge", "1x1048576")) == (1, 131072, 1048576)
 
@@ -178,6 +192,8 @@ def test_inputs_as_text():
         ("8:int8=900", "900 is no number of int8"),
         ("8:int8=x", "x is no number of int8"),
         ("8x-1", "is no shape"),
+        ("99999999999999999999x2", "more elements than PyTorch can count"),
+        ("4294967296x4294967296", "more elements than PyTorch can count"),
         ("shape=(8,8)", "is no shape"),
     ],
 )
@@ -185,6 +201,12 @@ def test_inputs_that_are_none(text, words):
     with pytest.raises(GemmlabError) as caught:
         parse_inputs(text)
     assert words in str(caught.value)
+
+
+def test_a_filled_input_that_is_large_takes_no_memory():
+    [tensor], _ = parse_inputs("1048576x1048576:bool=1")
+    assert tensor.is_meta
+    assert tuple(tensor.shape) == (1 << 20, 1 << 20)
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=5), st.sampled_from(["float32", "int64", "bool", "bfloat16"]))

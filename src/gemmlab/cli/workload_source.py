@@ -44,8 +44,8 @@ def is_network(word: str) -> bool:
 def kind_of(word: str) -> str:
     """A key of CALLED; what is none of the others is a list of shapes, or nothing that can be read."""
     lower = word.lower()
-    if MODEL.fullmatch(word) and not os.path.isfile(word):
-        return "model"
+    if lower.endswith((".py", ".py:")) or (MODEL.fullmatch(word) and not os.path.isfile(word)):
+        return "model"  # a file that names none is told so
     if lower.endswith(TRACES) or os.path.isdir(word):  # a folder, as tensorboard_trace_handler fills it
         return "trace"
     if not os.path.isfile(word):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import prod
 from typing import Any
 
 from gemmlab.record import GemmlabError, unknown_name
@@ -13,6 +14,8 @@ WORD = re.compile(
     r"(?:=(?P<value>-?[\w.+-]+))?"
 )
 LITERAL = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>true|false|none)", re.IGNORECASE)
+MOST_BYTES = 1 << 63
+MOST_FILLED = 1 << 22  # elements of an input that keeps them
 LITERALS = {"true": True, "false": False, "none": None}
 FORMATS = (
     *("float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "complex64"),
@@ -27,7 +30,8 @@ GRAMMAR = (
 def parse_inputs(text: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The positional and the named inputs that a text describes, as tensors without elements.
 
-    A value fills a tensor, which then keeps its elements: what the model decides by them is known. Raises GemmlabError.
+    A value fills a tensor, which then keeps its elements: what the model decides by them is known; a tensor of more
+    than 4 Mi elements has none all the same. Raises GemmlabError.
     """
     positional: list[Any] = []
     named: dict[str, Any] = {}
@@ -65,8 +69,11 @@ def tensor(word: str, shape: tuple[int, ...], form: str, value: str | None) -> A
     if form not in FORMATS or not hasattr(torch, form):
         raise unknown_name("format of an input", form, FORMATS)
     dtype = getattr(torch, form)
-    if value is None:
-        return torch.empty(shape, dtype=dtype, device="meta")
+    if max(shape, default=0) >= MOST_BYTES or prod(shape) * dtype.itemsize >= MOST_BYTES:
+        raise GemmlabError(f"input `{word}` has more elements than PyTorch can count", GRAMMAR)
+    empty = torch.empty(shape, dtype=dtype, device="meta")
+    if value is None or empty.numel() > MOST_FILLED:
+        return empty
     try:
         number = LITERALS[value.lower()] if value.lower() in ("true", "false") else float(value)
         return torch.full(shape, number if dtype.is_floating_point or number is True else int(number or 0), dtype=dtype)

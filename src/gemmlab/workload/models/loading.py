@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from gemmlab.own_code import file_module
+from gemmlab.own_code import behind, file_module
 from gemmlab.record import GemmlabError, unknown_name
 from gemmlab.workload.models.failures import shortened
 from gemmlab.workload.models.inputs import parse_inputs
@@ -70,12 +70,14 @@ def module_of(path: str) -> ModuleType:
     """The file or package, imported; a file anew at each call."""
     if not path.endswith(".py"):
         try:
-            return importlib.import_module(path)
+            with behind(Path.cwd()):  # what is installed comes first
+                return importlib.import_module(path)
         except ModuleNotFoundError as error:
             if error.name is None or not (path == error.name or path.startswith(f"{error.name}.")):
                 raise  # it is there, and misses another
             raise GemmlabError(
-                f"there is no package `{path}` here", f"pip install {path.partition('.')[0]}, or {path}.py:NAME"
+                f"there is no package `{path}` here",
+                f"pip install {path.partition('.')[0]}, or {path.replace('.', '/')}.py:NAME",
             ) from error
     return file_module(Path(path), "gemmlab_model_of", FORM)
 
@@ -115,10 +117,13 @@ def where(error: BaseException, path: str) -> str:
 
 
 def attribute(module: ModuleType, path: str, name: str) -> Any:
-    """What a module has by that name; raises GemmlabError with the nearest names."""
-    if not hasattr(module, name):
-        raise unknown_name(f"model in {path}", name, candidates(module))
-    return getattr(module, name)
+    """What a module has by that name, dots for what lies in a class; raises GemmlabError with the nearest names."""
+    found: Any = module
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise unknown_name(f"model in {path}", name, candidates(module))
+        found = getattr(found, part)
+    return found
 
 
 def candidates(module: ModuleType) -> list[str]:

@@ -16,6 +16,10 @@ POINTWISE = frozenset(
         *("fill_", "add_", "mul_", "div_", "sub_", "bernoulli_", "zeros", "ones", "full", "zeros_like", "ones_like"),
     )
 )
+#: products that take operands of one format alone
+ALIKE = frozenset(
+    f"aten::{name}" for name in ("mm", "addmm", "bmm", "baddbmm", "mv", "addmv", "dot", "_addmm_activation")
+)
 #: a tensor that such an operator reads on the processor, by its position: its elements decide shapes
 READ = {"aten::_pack_padded_sequence": 1}
 
@@ -36,6 +40,8 @@ def result_of(func: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any
     """What an operator returns for tensors without elements; NotImplemented where nothing says its shape."""
     import torch
 
+    if func._schema.name in ALIKE:
+        check_formats(func, args)
     own = OWN.get(func._schema.name)
     if own is not None:
         return own(*args, **keywords)
@@ -53,6 +59,16 @@ def result_of(func: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any
         if torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"):
             return func.decompose(*args, **keywords)
         return NotImplemented
+
+
+def check_formats(func: Any, args: tuple[Any, ...]) -> None:
+    """Raise RuntimeError for operands of several formats, which kernels refuse and PyTorch's rules of shapes take."""
+    import torch
+
+    formats = [str(each.dtype).removeprefix("torch.") for each in args if isinstance(each, torch.Tensor)]
+    if len(set(formats)) > 1:
+        name = func._schema.name.partition("::")[2]
+        raise RuntimeError(f"{name} takes operands of one dtype, but they are {', '.join(formats)}")
 
 
 def grouped(a: Any, b: Any, offs: Any = None, *_rest: Any, out_dtype: Any = None, **_keywords: Any) -> Any:
