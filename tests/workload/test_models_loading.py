@@ -97,6 +97,17 @@ def test_modules_below_the_current_folder_and_classes_in_classes(tmp_path, monke
         load_model("lib_above.net:net", "4x8")
 
 
+@pytest.mark.parametrize("region", ['torch.autocast("cuda", dtype=torch.bfloat16)', "torch.cuda.amp.autocast()"])
+@pytest.mark.filterwarnings("ignore:.*torch.cuda.amp.autocast:FutureWarning")
+def test_a_forward_that_is_decorated_runs_under_autocast_as_on_a_gpu(tmp_path, region):
+    path = tmp_path / "net.py"
+    text = f"import torch\nclass Net(torch.nn.Linear):\n    @{region}\n    def forward(self, x):\n"
+    path.write_text(f"{text}        return super().forward(x)\n")
+    loaded = load_model(f"{path}:Net", "4x8", arguments={"in_features": "8", "out_features": "8"})
+    formats = {call.problem.a_format for call in trace_model(loaded.model, loaded.inputs).calls}
+    assert formats == {"bfloat16" if "bfloat16" in region else "float16"}
+
+
 def test_weights_take_no_memory(file):
     assert first(load_model(f"{file}:huge", "1x1048576")) == (1, 131072, 1048576)
 

@@ -135,3 +135,12 @@ def test_a_table_of_shapes_is_a_workload():
     assert [(call.count, call.places) for call in work.calls] == [(5, ("up", "down")), (1, ())]
     assert work.flop == 5 * 1024 + 128
     assert work.kind == "table"
+
+
+def test_blank_and_commented_lines_before_the_header(tmp_path, read):
+    text = "\n# of the paper\n" + GEMM + "A, 128, 64, 0,\n"
+    (tmp_path / "net.csv").write_text(text)
+    assert is_topology(str(tmp_path / "net.csv"))
+    with pytest.raises(GemmlabError, match=r"net.csv, line 4: K=0 is not a size"):
+        read(text)
+    assert sides(read("\n\n" + GEMM + "\nA, 128, 64, 32,\n")) == [(128, 64, 32, 1, 1)]

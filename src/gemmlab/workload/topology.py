@@ -46,7 +46,7 @@ def is_topology(path: str) -> bool:
     """Whether a file begins as SCALE-Sim's topologies do; False for one that cannot be read."""
     try:
         with open(path, encoding="utf-8-sig", errors="replace") as file:
-            return layout_of(cells_of(file.readline(HEAD_BYTES))) is not None
+            return layout_of(header_of(file.read(HEAD_BYTES).split("\n"))[1]) is not None
     except OSError:
         return False
 
@@ -62,14 +62,15 @@ def read_topology(path: str, format: str = "float32") -> Workload:
         raise GemmlabError(f"cannot read {path}: {error.strerror}", "give the path of a topology") from None
     except UnicodeDecodeError as error:
         raise GemmlabError(f"{path} is not UTF-8 text: {error.reason}", "save it as UTF-8") from None
-    head, *rest = text.split("\n")
-    layout = layout_of(cells_of(head))
+    lines = text.split("\n")
+    number_of_head, head = header_of(lines)
+    layout = layout_of(head)
     if layout is None:
         raise GemmlabError(
             f"{path} does not begin as a SCALE-Sim topology", "`Layer name, IFMAP Height, ...` or `Layer, M, N, K,`"
         )
     calls, notes = [], []
-    for line in lines_of(path, rest):
+    for line in lines_of(path, lines, number_of_head):
         try:
             call, note = (convolution if layout.convolutions else multiplication)(line.cells, layout, format)
         except GemmlabError as error:
@@ -102,9 +103,14 @@ def layout_of(header: list[str]) -> Layout | None:
     return None
 
 
-def lines_of(path: str, lines: list[str]) -> Iterator[Line]:
-    """Every line that has any cells."""
-    for index, line in enumerate(lines, 2):
+def header_of(lines: list[str]) -> tuple[int, list[str]]:
+    """The number of the first line that has any cells, from 1, and its cells."""
+    return next(((index, cells) for index, line in enumerate(lines, 1) if (cells := cells_of(line))), (0, []))
+
+
+def lines_of(path: str, lines: list[str], head: int) -> Iterator[Line]:
+    """Every line after the header that has any cells."""
+    for index, line in enumerate(lines[head:], head + 1):
         cells = cells_of(line)
         if cells:
             yield Line(f"{path}, line {index}", cells)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -35,14 +36,19 @@ class WithoutWeights(TorchFunctionMode):
 def built(make: Callable[[], Any]) -> Any:
     """What `make` returns, its large tensors without elements.
 
-    Where it mixes both kinds in a way that PyTorch refuses, it is called again with all of them empty.
+    Where it mixes both kinds in a way that PyTorch refuses, it is called again with all of them empty. A region of
+    autocast that it makes, such as a decorator of forward, is as on a GPU.
     """
-    try:
-        with WithoutWeights():
-            return make()
-    except (RuntimeError, NotImplementedError) as error:
+    with (
+        mock.patch.object(torch.cuda.amp.common, "amp_definitely_not_available", return_value=False),
+        mock.patch.object(torch.cuda, "is_bf16_supported", return_value=True),
+    ):
         try:
-            with torch.device("meta"):
+            with WithoutWeights():
                 return make()
-        except Exception:
-            raise error from None
+        except (RuntimeError, NotImplementedError) as error:
+            try:
+                with torch.device("meta"):
+                    return make()
+            except Exception:
+                raise error from None
