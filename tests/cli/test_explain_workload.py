@@ -163,6 +163,14 @@ def test_what_a_trace_does_not_say_is_named_where_lines_are_for_programs(explain
     assert ("could not be read" in text.out) == ("not read: " in lines.err)
 
 
+def test_what_is_beside_a_trace_is_predicted_for_its_chip(explain):
+    for words in ((TRACE, "alexnet.csv"), ("alexnet.csv", TRACE)):
+        both = explain("--diff", *words)
+        assert both.out.count("h200-sxm") == 2
+        assert "h100" not in both.out
+    assert "h100" in explain("--diff", "alexnet.csv", "alexnet.csv").out
+
+
 @pytest.mark.parametrize("word", ["net.py", "net.py:", "gone.py"])
 def test_a_python_file_without_a_name_is_no_table(explain, tmp_path, monkeypatch, word):
     pytest.importorskip("torch", reason="PyTorch is missing: pip install torch")

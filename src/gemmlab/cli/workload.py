@@ -13,7 +13,9 @@ from gemmlab.cli.workload_source import SOURCES, read_workload
 from gemmlab.record import GemmlabError
 
 if TYPE_CHECKING:
+    from gemmlab.chips import Chip
     from gemmlab.experiment.workload import Answer, Difference
+    from gemmlab.workload import Workload
 
 
 def explain_workload(source: Sequence[str], given: dict[str, Any], output: dict[str, Any]) -> int:
@@ -27,6 +29,8 @@ def explain_workload(source: Sequence[str], given: dict[str, Any], output: dict[
     works = [read_workload(word, given) for word in given.get("diff", source)]
     from gemmlab.experiment.workload import answer_of
 
+    if chip is None and "diff" in given:
+        chip = shared_chip(works)
     answers = [answer_of(work, chip) for work in works]
     if "json" in output or output.get("csv") == STDOUT:
         for answer in answers:
@@ -38,6 +42,14 @@ def explain_workload(source: Sequence[str], given: dict[str, Any], output: dict[
     else:
         deliver_answer(answers[0], given.get("top"), output)
     return 0
+
+
+def shared_chip(works: Sequence[Workload]) -> Chip | None:
+    """The chip of the one trace among two sources, for which the other is predicted, too; None where each has one."""
+    from gemmlab.experiment.workload.device import reported
+
+    named = [work.chip for work in works if work.chip]
+    return reported(named[0]) if len(named) == 1 else None
 
 
 def refuse(source: Sequence[str], given: dict[str, Any]) -> None:
