@@ -363,3 +363,13 @@ def test_asking_loads_nothing_heavy():
     text = "import sys; from gemmlab.workload.traces import is_trace; is_trace('a'); print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("broken", [b"", b"\x01"])
+def test_lists_in_lists_without_end(tmp_path, text, broken):
+    deep = b'"args": {"q": ' + b"[" * 5000 + b"]" * 5000 + b", "
+    path = tmp_path / "trace.json"
+    path.write_bytes(text.replace(b"aten::copy_", b"aten::copy_" + broken).replace(b'"args": {', deep, 1))
+    refused(path, "trace.json", "nests lists deeper than any profiler does")
+    path.write_bytes(b"[" * 100_000 + b"]" * 100_000)
+    refused(path, "trace.json")

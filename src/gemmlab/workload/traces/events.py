@@ -68,6 +68,8 @@ class Events:
         except BROKEN as error:
             self.raw = self.rescued(text, error)
             return
+        except RecursionError:
+            raise self.nested() from None
         if head.traceEvents is None:
             refuse_keys(path, msgspec.json.decode(text, type=dict[str, msgspec.Raw]).keys())
         self.raw = head.traceEvents
@@ -100,7 +102,13 @@ class Events:
                 event = decode_event(raw)
             except BROKEN:
                 event = self.lenient(number, bytes(raw))
+            except RecursionError:
+                raise self.nested() from None
             yield event
+
+    def nested(self) -> GemmlabError:
+        """The error for lists in lists in lists."""
+        return GemmlabError(f"{self.path} nests lists deeper than any profiler does", "give a trace of torch.profiler")
 
     def lenient(self, number: int, raw: bytes) -> Event:
         """An event with broken JSON, mended; or with fields of odd types, as far as they mean something."""
