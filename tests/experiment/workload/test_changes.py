@@ -78,6 +78,18 @@ def test_inputs_are_padded_with_zeros_and_that_is_exact():
     assert "exactly zero" in change.digits
 
 
+def test_no_name_becomes_code_in_a_line_to_paste():
+    problem = Gemm(4096, 4096, 4096, "bfloat16", ldb=4099)
+    hostile = "blocks\n__import__('os').abort()\x1b[31m.weight"
+    operands = (tensor(4096, 4096), tensor(4096, 4096, parameter=hostile))
+    layer = linear(hostile.removesuffix(".weight"), 8192, 768, 3001)[0]
+    for call in (Call(problem, "aten::mm", operands=operands), layer):
+        (line,) = lines(call)
+        assert len(line.split("\n")) == 1
+        assert line.isprintable()
+        compile(line, "advice", "exec")
+
+
 def test_of_many_layers_one_name_stands_for_all():
     calls = [call for layer in range(4) for call in linear(f"h.{layer}.up", 8192, 768, 3001)]
     assert lines(*calls) == ["nn.Linear(768, 3008)  # h.*.up: 3001 outputs before; use y[..., :3001]"]

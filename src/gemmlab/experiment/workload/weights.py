@@ -47,13 +47,18 @@ class Weight(NamedTuple):
 
     @property
     def module(self) -> str:
-        """The module that multiplies by it: the last that owns it."""
-        return self.modules[-1] if self.modules else ""
+        """The module that multiplies by it, as a comment may name it: the last that owns it."""
+        return commented(self.modules[-1]) if self.modules else ""
 
     @property
     def every(self) -> Weight:
         """One for all of its layers, by the same name: `h.*.mlp.c_fc.weight`."""
         return self._replace(name=re.sub(r"(?<=\.)\d+(?=\.)", "*", self.name))
+
+
+def commented(name: str) -> str:
+    """A name that no newline turns into code where it stands in a comment of a line to paste."""
+    return "".join(letter if letter.isprintable() else "?" for letter in name)
 
 
 def weights_of(calls: Iterable[Call]) -> dict[str, Weight]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gemmlab.experiment.workload.changes import digits
 from gemmlab.experiment.workload.changes.states import is_recurrent, state_padding
 from gemmlab.experiment.workload.look import Candidate, Look
-from gemmlab.experiment.workload.weights import Weight
+from gemmlab.experiment.workload.weights import Weight, commented
 from gemmlab.model.advice.alignment import copy_of, is_view, larger_sides, side_of_stride
 from gemmlab.model.advice.situation import WORTH, resized
 from gemmlab.model.effects import ALL
@@ -138,7 +138,7 @@ def operand_name(look: Look, operand: str) -> tuple[str, str]:
         return "y", "result"
     place = OPERANDS.index(operand)
     tensors = look.call.operands
-    name = tensors[place].parameter if place < len(tensors) else ""
+    name = commented(tensors[place].parameter) if place < len(tensors) else ""
     strides = tensors[place].strides if place < len(tensors) else None
     which = f"{name}, " * bool(name) + f"operand {operand} of {look.call.operator or 'the product'}"
     which += f", strides {tuple(strides)}" if strides else ""
