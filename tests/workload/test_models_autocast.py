@@ -19,7 +19,8 @@ INNER = {
 NAMES = {
     *("__matmul__", "__rmatmul__", "__pow__", "__rpow__", "multi_dot", "vecdot", "vector_norm", "matrix_norm"),
     *("lstm", "gru", "rnn_tanh", "rnn_relu", "cross_entropy", "cross_entropy_loss", "grid_sample", "interpolate"),
-    "nll_loss_nd",
+    *("linalg_matmul", "linalg_matrix_power", "matrix_power", "linalg_norm", "special_expm1", "special_log1p"),
+    *("special_logsumexp", "special_softmax", "special_log_softmax", "nll_loss_nd"),
 }
 
 
@@ -119,3 +120,26 @@ def test_a_processors_autocast_is_none_of_a_gpus():
                 return self.layer(x)
 
     assert trace_model(Inside(), torch.randn(4, 8)).calls[0].problem.a_format == "float32"
+
+
+@pytest.mark.parametrize(
+    ("function", "format"),
+    [
+        (torch.linalg.matmul, "bfloat16"),
+        (lambda x, y: torch.linalg.matrix_power(x, 3), "bfloat16"),
+        (lambda x, y: torch.linalg.norm(x.bfloat16()), "float32"),
+        (lambda x, y: torch.special.softmax(x.bfloat16(), -1), "float32"),
+        (lambda x, y: torch.special.logsumexp(x.bfloat16(), -1), "float32"),
+    ],
+)
+def test_other_names_of_what_autocast_knows(function, format):
+    seen = []
+
+    class Body(nn.Module):
+        def forward(self, x, y):
+            result = function(x, y)
+            seen.append(str(result.dtype).removeprefix("torch."))
+            return result
+
+    trace_model(Body(), [torch.randn(4, 4), torch.randn(4, 4)], training=False, autocast="bfloat16")
+    assert seen == [format]

@@ -14,6 +14,7 @@ LOWER = frozenset(
         *("conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"),
         *("convolution", "_convolution", "prelu", "addmm", "addmv", "addr", "matmul", "einsum", "mm", "mv", "linear"),
         *("__matmul__", "__rmatmul__", "vecdot", "linalg_vecdot", "addbmm", "baddbmm", "bmm", "chain_matmul"),
+        *("linalg_matmul", "linalg_matrix_power", "matrix_power"),
         *("multi_dot", "linalg_multi_dot", "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"),
         *("lstm", "gru", "rnn_tanh", "rnn_relu", "scaled_dot_product_attention"),
     ]
@@ -23,6 +24,7 @@ FLOAT32 = frozenset(
     [
         *("acos", "asin", "cosh", "erfinv", "exp", "expm1", "log", "log10", "log2", "log1p", "reciprocal", "rsqrt"),
         *("sinh", "tan", "pow", "__pow__", "__rpow__", "softplus", "layer_norm", "native_layer_norm", "group_norm"),
+        *("special_expm1", "special_log1p", "special_logsumexp"),
         *("frobenius_norm", "nuclear_norm", "norm", "dist", "pdist", "cdist", "renorm", "logsumexp"),
         *("cosine_similarity", "cosine_embedding_loss", "nll_loss", "cross_entropy", "cross_entropy_loss"),
         *(
@@ -48,7 +50,7 @@ FLOAT32 = frozenset(
 FLOAT32_RESULT = frozenset(
     [
         *("prod", "softmax", "log_softmax", "cumprod", "cumsum", "vector_norm", "matrix_norm", "linalg_vector_norm"),
-        *("linalg_matrix_norm", "sum"),
+        *("linalg_matrix_norm", "linalg_norm", "special_softmax", "special_log_softmax", "sum"),
     ]
 )
 WIDEST = frozenset(
