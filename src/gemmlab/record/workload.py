@@ -21,6 +21,7 @@ class CallSection(Section, frozen=True, kw_only=True):
     source: str  #: the trace, model or table
     operator: str  #: what asked for it, such as `aten::addmm`
     count: int  #: in all steps together
+    steps: int = 1  #: how many of the program's steps the source holds: counts and times are of all of them
     places: tuple[str, ...]  #: modules of the model, or lines of the trace's stacks
     phase: str  #: forward, backward or optimizer; empty where the source does not tell
     shapes: tuple[tuple[int, ...], ...]  #: of A, B and what is added, as the program holds them

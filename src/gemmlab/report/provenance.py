@@ -48,7 +48,7 @@ EXCEPTIONS = {
     "systolic.energy_j": "predicted",
     "systolic.compat": "emulated",
     "systolic.overflow": "emulated",
-    **dict.fromkeys(("call.count", "call.flop_share"), "counted"),
+    **dict.fromkeys(("call.count", "call.steps", "call.flop_share"), "counted"),
     **dict.fromkeys(("call.shapes", "call.strides"), "given"),
 }
 #: of a call, as its `known` says: measured in a trace, or predicted
@@ -131,6 +131,7 @@ SOURCES = {
     **dict.fromkeys(("systolic.clock_hz", "systolic.dram_bytes_per_s"), "as asked, or the chip's file"),
     "call": "the program's multiplication, all its occurrences together",
     "call.count": "occurrences in the source",
+    "call.steps": "the steps that the source marks, or one",
     "call.shapes": "the operands as the source tells them, in elements",
     "call.strides": "the operands as the source tells them, in elements",
     "call.time_s": "the kernels that a trace joins to it; else prediction.time_s, as often",

@@ -9,7 +9,7 @@ from typing import Any
 from gemmlab.problem import Shape
 from gemmlab.record import Record
 from gemmlab.record.sections import ChipSection, Count, KernelSection, Measurement, Prediction, ProblemSection, Verdict
-from gemmlab.record.workload import CallSection
+from gemmlab.record.workload import CallSection, ChangeSection
 from gemmlab.report.words import clean
 
 #: what a list of shapes adds to its Records
@@ -42,6 +42,7 @@ def columns() -> list[str]:
     ]
     levels = [f"prediction.levels.{level}.{name}" for level in LEVELS for name in LEVEL_FIELDS]
     lists = ["problem.groups", "count.arrays", "prediction.terms", "prediction.lower_bounds", "call.places"]
+    lists += [f"call.changes.0.{name}" for name in ChangeSection.__struct_fields__]
     return [*SHAPE, *plain, "chip.peak_flop_per_s", *levels, *lists, *(f"advice.0.{name}" for name in ADVICE_FIELDS)]
 
 
@@ -76,6 +77,8 @@ def flat(record: Record) -> dict[str, Any]:
         found["chip.peak_flop_per_s"] = record.chip.peak_flop_per_s.get(record.problem.a_format)
     if record.call:
         found["call.places"] = "; ".join(record.call.places)
+        for best in record.call.changes[:1]:
+            found |= {f"call.changes.0.{name}": getattr(best, name) for name in best.__struct_fields__}
     if record.count:
         asked = (f"{each.name}={each.load_bytes}/{each.store_bytes}" for each in record.count.arrays)
         found["count.arrays"] = "; ".join(asked)

@@ -56,7 +56,7 @@ def answer_of(workload: Workload, chip: Chip | str | None = None, *, float8: boo
     whole = whole_of(workload, looks, rest, foreign=device.foreign)
     asked = [(look, gains(look, float8=float8)) for look in looks]
     flop = workload.flop + sum(other.flop or 0 for other in workload.others)
-    rows = [row_of(look, found, whole.time_s, flop, workload.source) for look, found in asked]
+    rows = [row_of(look, found, whole.time_s, flop, workload) for look, found in asked]
     rows.sort(key=lambda row: (-gain_of(row), -time_of(row)))
     told = [(look, counted(look, found, whole.time_s)) for look, found in asked]
     lines = {change.line for row in rows for change in (row.record.call.changes if row.record.call else ())}
@@ -113,12 +113,13 @@ def perfect_s(look: Look, found: list[tuple[Candidate, float]]) -> float:
     return max(0.0, look.time_s - min(limits))
 
 
-def row_of(look: Look, found: list[tuple[Candidate, float]], total_s: float, flop: int, source: str) -> Row:
+def row_of(look: Look, found: list[tuple[Candidate, float]], total_s: float, flop: int, workload: Workload) -> Row:
     """One row of the answer."""
     call, forecast = look.call, look.forecast
     changes = changes_of(look, found, total_s)
     section = CallSection(
-        source=source,
+        source=workload.source,
+        steps=workload.steps,
         operator=call.operator,
         count=call.count,
         places=call.places,
