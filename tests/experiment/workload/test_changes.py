@@ -283,6 +283,21 @@ def test_attention_by_hand_is_fused():
     assert not any("scaled_dot_product" in line for line in lines(*fused, others=softmax))
 
 
+def test_products_beside_a_softmax_of_something_else_are_no_attention():
+    def product(m, n, k, count=HEAVY):
+        return Call(Gemm(m, n, k, "bfloat16", batch=64), "aten::bmm", count, ("a",), "forward")
+
+    def softmax(elements):
+        return (Other("aten::_softmax", 2 * HEAVY, "forward", bytes=2 * HEAVY * elements * 4),)
+
+    linear_attention = (product(256, 256, 1024), product(1024, 256, 256))  # k^T v, then q times it
+    assert not any("scaled_dot" in line for line in lines(*linear_attention, others=softmax(64 * 1024 * 256)))
+    scores, values = product(1024, 1024, 128), product(1024, 128, 1024)
+    assert any("scaled_dot" in line for line in lines(scores, values, others=softmax(64 * 1024 * 1024)))
+    few = (Other("aten::_softmax", 1, "forward", bytes=64 * 1000 * 4),)  # of a classifier
+    assert not any("scaled_dot" in line for line in lines(scores, values, others=few))
+
+
 def test_nothing_is_said_where_nothing_is_to_gain():
     found = answer(Call(Gemm(8192, 8192, 8192, "bfloat16")), Call(Gemm(64, 64, 64, "bfloat16"), "aten::mm"))
     assert found.changes == ()

@@ -75,3 +75,15 @@ def test_the_line_runs_in_pytorch_and_its_digits_are_as_before(transposed):
         y = new(names["x"])[:, :outs]
         assert y.shape[2:] == ((conv.height, conv.width) if transposed else conv.output)
         assert torch.allclose(y, old(x), atol=1e-5)
+
+
+def test_one_pixel_is_in_either_order_and_is_told_to_be_in_no_other():
+    torch = pytest.importorskip("torch", reason="PyTorch is missing: pip install torch")
+    from gemmlab.workload.models import trace_model
+
+    squeeze, image = torch.nn.Conv2d(256, 1024, 1), torch.zeros(8, 256, 1, 1)  # of squeeze and excitation
+    for pixels, order in ((image, "nhwc"), (image.expand(8, 256, 2, 2).contiguous(), "nchw")):
+        calls = trace_model(squeeze, (pixels,)).calls
+        assert {call.convolution.order for call in calls} == {order}
+    wide = trace_model(torch.nn.Conv2d(256, 1024, 3, padding=1), (image,)).calls  # its filters have an order
+    assert {call.convolution.order for call in wide} == {"nchw"}

@@ -11,6 +11,7 @@ import msgspec
 from gemmlab.experiment.workload.distinct import Distinct
 from gemmlab.experiment.workload.forecast import Forecast, Forecaster
 from gemmlab.experiment.workload.weights import Sides, Weight, sides_of, weights_of
+from gemmlab.formats import storage_bytes
 from gemmlab.model.advice.situation import Situation
 from gemmlab.workload import Call, Workload
 
@@ -63,13 +64,24 @@ class Program:
     def attention(self) -> frozenset[tuple[int, tuple[int, ...]]]:
         """Batch and sorted sides of forward products that follow on each other as attention's do.
 
-        Scores (S, T) summed over the head's width d, then (S, d) summed over T.
+        Scores (S, T) summed over the head's width d, then (S, d) summed over T; no product is both, and what softmax
+        reads and writes, where that is told, is no less than the scores.
         """
         found = set()
-        for phase, batch, m, n, k in self.products:
-            if phase != "backward" and k <= WIDEST_HEAD and (phase, batch, m, k, n) in self.products:
+        for (phase, batch, m, n, k), calls in self.products.items():
+            values = self.products.get((phase, batch, m, k, n), [])
+            if phase == "backward" or k > WIDEST_HEAD or not values:
+                continue
+            two = n != k or len({call.problem.layout for call in calls}) > 1  # q @ k^T, then p @ v
+            if two and self.softmax_bytes >= storage_bytes(calls[0].problem.d_format, batch * m * n):
                 found.add((batch, tuple(sorted((m, n, k)))))
         return frozenset(found)
+
+    @property
+    def softmax_bytes(self) -> float:
+        """Bytes that forward softmaxes read and write; infinite where nobody tells."""
+        found = [each.bytes for each in self.workload.others if "softmax" in each.name and each.phase != "backward"]
+        return float("inf") if None in found else sum(each or 0 for each in found)
 
     @cached_property
     def by_place(self) -> dict[tuple[str, str], list[Call]]:

@@ -143,7 +143,8 @@ def sizes_of(given: Arguments, image: Tensor, weight: Tensor, result: Sequence[i
     else:
         size, channels = spatial, image.shape[1]
         outputs = tuple(result[2:]) or slid(size, taps, window)
-    order = "nhwc" if channels_last(image) or channels_last(weight) else "nchw"
+    last = channels_last(image) or channels_last(weight) or prod((*spatial, *taps)) == 1
+    order = "nhwc" if last else "nchw"  # of one pixel both are the same, and no kernel transposes it
     found = Sizes(image.shape[0], channels, weight.shape[0], groups, taps, outputs, order, None)
     name = "tfloat32" if rounded(given) and image.format == "float32" else image.format
     return found._replace(problem=problem_of(found, size, window, name))
