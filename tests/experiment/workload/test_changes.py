@@ -150,6 +150,13 @@ def test_what_autocast_leaves_alone_is_cast_by_hand():
     assert "x, w = x.to(torch.bfloat16), w.to(torch.bfloat16)  # autocast leaves aten::_grouped_mm alone" in told
 
 
+def test_what_a_program_of_16_bits_keeps_in_float32_is_not_blamed_on_autocast():
+    router, rest = Call(Gemm(4096, 256, 7168), "aten::mm", HEAVY), Call(Gemm(4096, 4096, 4096, "bfloat16"), "aten::mm")
+    told = lines(router, rest)
+    assert "x, w = x.to(torch.bfloat16), w.to(torch.bfloat16)  # float32 in a program of 16 bits" in told
+    assert not any("autocast" in line for line in told)
+
+
 def test_float64_is_most_often_an_accident():
     assert any("model.float()" in line for line in lines(Call(Gemm(4096, 4096, 4096, "float64")), chip="rtx-4090"))
 

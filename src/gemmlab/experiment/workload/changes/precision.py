@@ -47,7 +47,9 @@ def autocast_changes(look: Look) -> Iterator[Candidate]:
     on = look.program.autocast and not lacking  # and has left this operator out
     line = f'with torch.autocast("{DEVICES[chip.kind]}", dtype=torch.{name}):'
     if on:
-        line = f"x, w = x.to(torch.{name}), w.to(torch.{name})  # autocast leaves {look.call.operator} alone"
+        told = "autocast" in dict(look.program.workload.settings)
+        why = f"autocast leaves {look.call.operator} alone" if told else f"{problem.a_format} in a program of 16 bits"
+        line = f"x, w = x.to(torch.{name}), w.to(torch.{name})  # {why}"
     yield Candidate(
         cause="format" if lacking else "precision",
         line=line,
