@@ -1,5 +1,7 @@
 """Models that cannot be traced: what is said, and where."""
 
+import threading
+
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is missing: pip install torch")
@@ -65,6 +67,23 @@ def test_operands_of_several_formats_which_a_real_run_refuses(dtype):
     assert words in told(None, torch.ones(4, 8, dtype=dtype))
     text = told(lambda x: x @ torch.ones(8, dtype=torch.bfloat16))
     assert "RuntimeError: mv takes operands of one dtype, but they are float32, bfloat16" in text
+
+
+def test_a_module_in_a_thread_of_its_own_is_no_half_table():
+    class Threads(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = nn.Linear(8, 8), nn.Linear(8, 8)
+
+        def forward(self, x):
+            found = []
+            thread = threading.Thread(target=lambda: found.append(self.second(x)))
+            thread.start()
+            thread.join()
+            return self.first(x) + found[0]
+
+    with pytest.raises(GemmlabError, match="module `second` runs in a thread of its own"):
+        trace_model(Threads(), torch.randn(4, 8))
 
 
 def test_a_program_that_leaves():

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any
+
+from gemmlab.record import GemmlabError
 
 WRAPPER = "_orig_mod"  # how torch.compile names what it wraps
 
@@ -22,6 +25,8 @@ class Places:
         #: modules that torch.compile has compiled
         self.compiled = {self.names[id(module)] for module in model.modules() if is_compiled(module)}
         self.running: list[str] = []
+        self.thread = threading.get_ident()
+        self.elsewhere: list[str] = []  #: modules that ran in another thread, whose operators nobody sees
         self.starts: list[int] = []  #: of stretches of nodes that one module makes, ascending
         self.makers: list[str] = []  #: its name, for each
 
@@ -46,11 +51,16 @@ class Places:
 
     def enter(self, module: Any, _inputs: Any) -> None:
         """A module begins."""
+        if threading.get_ident() != self.thread:
+            self.elsewhere.append(self.names.get(id(module), self.root))
+            return
         self.running.append(self.names.get(id(module), self.current))
         self.turn()
 
     def leave(self, _module: Any, _inputs: Any, _outputs: Any) -> None:
         """A module ends, or fails."""
+        if threading.get_ident() != self.thread:
+            return
         if self.running:
             self.running.pop()
         self.turn()
@@ -64,7 +74,7 @@ class Places:
 
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
-        """Follow every module that is called."""
+        """Follow every module that is called; raises GemmlabError at the end where one ran in another thread."""
         from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
         handles = [
@@ -76,6 +86,11 @@ class Places:
         finally:
             for handle in handles:
                 handle.remove()
+        if self.elsewhere:
+            raise GemmlabError(
+                f"module `{self.elsewhere[0]}` runs in a thread of its own, where no operator is seen",
+                "call it in the thread of the model's forward, or profile a real step and explain its trace",
+            )
 
 
 def is_compiled(module: Any) -> bool:
