@@ -86,6 +86,12 @@ def test_a_module_in_a_thread_of_its_own_is_no_half_table():
         trace_model(Threads(), torch.randn(4, 8))
 
 
+def test_a_search_for_nan_rests_meanwhile():
+    with torch.autograd.set_detect_anomaly(True):
+        assert len(trace_model(nn.Linear(8, 8), torch.randn(4, 8)).calls) == 2
+        assert torch.is_anomaly_enabled()
+
+
 def test_a_program_that_leaves():
     assert "SystemExit" in told(lambda x: exit(3))
 
