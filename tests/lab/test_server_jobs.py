@@ -18,7 +18,9 @@ pytest.importorskip("starlette", reason="pip install 'gemmlab[lab]'")
 pytest.importorskip("uvicorn", reason="pip install 'gemmlab[lab]'")
 
 from gemmlab.lab.jobs import Jobs, Limit
+from gemmlab.lab.sources import without_folder
 from gemmlab.lab.workers import Workers
+from gemmlab.record import GemmlabError
 from lab.served import TOKEN, alive, served
 
 SMALL = {"problem": {"m": 8, "n": 8, "k": 8}}
@@ -146,6 +148,20 @@ def test_a_worker_that_dies_is_told(client):
         assert "died" in answer.error
         assert said in answer.error
     assert client.post("/api/explain", SMALL).status == 200
+
+
+@pytest.mark.parametrize("raised", ["KeyboardInterrupt", "BaseException('enough')", "GeneratorExit"])
+def test_what_would_end_a_process_is_told_as_what_it_is(client, raised):
+    answer = client.post("/api/emulate", {"source": f"raise {raised}", **SMALL}, token=True)
+    assert answer.status == 400
+    assert raised.partition("(")[0] in answer.error
+    assert "died" not in answer.error
+
+
+def test_no_remedy_is_one_that_the_page_does_not_have():
+    told = without_folder(GemmlabError("too many steps", "a loop may never end; else raise step_limit"), "/nowhere")
+    assert "step_limit" not in told.hint
+    assert "a loop may never end" in told.hint
 
 
 def test_what_code_prints_is_no_answer(client):

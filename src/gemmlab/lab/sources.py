@@ -70,8 +70,10 @@ def own(path: Path, name: str) -> Named:
 
 
 def without_folder(error: GemmlabError, folder: str) -> GemmlabError:
-    """The same error, files in that folder called as the page knows them; nobody can run them there."""
+    """The same error, files in that folder called as the page knows them, its remedy one that the page has."""
     hint = "" if folder in error.hint and "python" in error.hint else error.hint
+    if "step_limit" in hint:  # which a program may raise, and no request of the page has
+        hint = "a loop may never end; else a smaller m, n and k"
     return GemmlabError(*(text.replace(folder + os.sep, "") for text in (error.text, hint)))
 
 

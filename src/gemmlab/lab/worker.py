@@ -23,6 +23,7 @@ HEAD = struct.Struct("<cI")
 PROGRESS, RESULT, ERROR, MISTAKE, REQUEST = b"p", b"r", b"e", b"m", b"q"
 MOST_WRITTEN = 1 << 26  #: bytes of a file that somebody's own code writes, what it prints among them
 MOST_SAID = 10_000  #: characters of an error
+NO_EXIT = "a kernel's source that ends without sys.exit, KeyboardInterrupt and the like"
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +40,10 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True):
 
     error: str
     hint: str = ""
+
+
+class AskedToLeaveError(SystemExit):
+    """The parent ends this process; a kernel's own SystemExit does not."""
 
 
 def send(stream: IO[bytes], kind: bytes, text: bytes) -> None:
@@ -66,7 +71,7 @@ def main() -> None:
 
 def leave(*_: Any) -> None:
     """End in order: what a measurement started is ended with it."""
-    raise SystemExit(143)
+    raise AskedToLeaveError(143)
 
 
 def done(work: Work, replies: IO[bytes]) -> tuple[bytes, bytes]:
@@ -88,7 +93,11 @@ def done(work: Work, replies: IO[bytes]) -> tuple[bytes, bytes]:
         )
     except RecursionError:
         failed = Failed(error="it nests too deeply", hint="a plainer kernel")
-    except Exception as error:  # nobody expects it: told, so that the page need not guess
+    except AskedToLeaveError:
+        raise
+    except BaseException as error:  # nobody expects it: told, so that the page need not guess
+        if not isinstance(error, Exception):  # somebody's own code raises what would end this process
+            return ERROR, msgspec.json.encode(Failed(error=f"it raises {told(fault_of(error).detail)}", hint=NO_EXIT))
         detail = told(fault_of(error).detail)
         mistake = Failed(error=f"it failed: {detail}", hint="another kernel or size; this is a mistake")
         return MISTAKE, msgspec.json.encode(mistake)

@@ -43,6 +43,8 @@ export interface Outcome {
 export type Stage = 'drawing' | 'checking' | 'walking' | 'counting' | 'running' | 'timing';
 
 export interface Watch {
+  /** Run what takes longer than a reader usually waits. */
+  readonly patient?: boolean;
   readonly signal: AbortSignal;
   readonly told: (stage: Stage, share: number, row: number | null) => void;
 }
@@ -74,7 +76,8 @@ class Contender implements Timed {
 }
 
 /** Run all kernels; `outcome` is filled as the run goes on. Throws a Fault that ends the run. */
-export async function bench(on: Device, outcome: Outcome, { signal, told }: Watch): Promise<void> {
+export async function bench(on: Device, outcome: Outcome, { signal, told, patient = false }: Watch): Promise<void> {
+  const longestS = patient ? Infinity : PROTOCOL.longestS;
   const { shape, format, seed } = outcome.asked;
   const { limits } = on.device;
   requireProblem(shape, format, limits, on.about.half);
@@ -101,11 +104,11 @@ export async function bench(on: Device, outcome: Outcome, { signal, told }: Watc
         if (variant.without.length === 0) {
           await walkRow(row, shape, signal, (share) => told('walking', share, place));
           told('counting', 0, place);
-          row.counted = await countRow(await build(variant, true), matrices, signal);
+          row.counted = await countRow(await build(variant, true), matrices, longestS, signal);
         }
         told('running', 0, place);
         const program = await build(variant, false);
-        await paced(program, signal);
+        await paced(program, longestS, signal);
         matrices.poison();
         await program.run(1, signal, (share) => told('running', share, place));
         row.verdict = check(await matrices.result(), right, format === 'float16');
@@ -116,7 +119,7 @@ export async function bench(on: Device, outcome: Outcome, { signal, told }: Watc
         row.fault = endless(error);
       }
     }
-    if (contenders.length > 0) await time(outcome, contenders, { signal, told });
+    if (contenders.length > 0) await time(outcome, contenders, { signal, told, patient });
   } finally {
     for (const program of built) program.destroy();
     matrices.destroy();
@@ -130,9 +133,9 @@ function endless(error: unknown): Fault {
   return fault;
 }
 
-async function paced(program: Program, signal: AbortSignal): Promise<void> {
+async function paced(program: Program, longestS: number, signal: AbortSignal): Promise<void> {
   const seconds = await program.pace(signal);
-  if (seconds > PROTOCOL.longestS) throw new Fault('slow', { seconds });
+  if (seconds > longestS) throw new Fault('slow', { seconds });
 }
 
 async function walkRow(row: Row, shape: Shape, signal: AbortSignal, told: (share: number) => void): Promise<void> {
@@ -142,21 +145,23 @@ async function walkRow(row: Row, shape: Shape, signal: AbortSignal, told: (share
   row.walked = await inSlices(walk(kernel, shape, tile), signal, () => told((++done * tile) / shape.m));
 }
 
-async function countRow(program: Program, matrices: Matrices, signal: AbortSignal): Promise<Loads> {
-  await paced(program, signal);
+async function countRow(program: Program, matrices: Matrices, longestS: number, signal: AbortSignal): Promise<Loads> {
+  await paced(program, longestS, signal);
   matrices.forget();
   await program.run(1, signal);
   return matrices.counted();
 }
 
-async function time(outcome: Outcome, contenders: readonly Contender[], { signal, told }: Watch): Promise<void> {
+async function time(
+  outcome: Outcome,
+  contenders: readonly Contender[],
+  { signal, told, patient }: Watch,
+): Promise<void> {
   told('timing', 0, null);
   const stepS = wallStep();
   if (stepS === 0) throw new Fault('clock');
-  const found = await measure(contenders, stepS, {
-    signal,
-    told: (round, of) => told('timing', round / of, null),
-  });
+  const watch = { signal, told: (round: number, of: number) => told('timing', round / of, null) };
+  const found = await measure(contenders, stepS, watch, patient ? { ...PROTOCOL, longestS: Infinity } : PROTOCOL);
   found.timings.forEach((timing, i) => {
     const { row } = contenders[i]!;
     if (timing instanceof Fault) row.fault = timing;

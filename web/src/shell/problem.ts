@@ -1,11 +1,12 @@
 /** Fields of shared state that a section shows as they are: kernel, tile, launch order. */
 
-import { html, nothing, type TemplateResult } from 'lit';
+import { html, type TemplateResult } from 'lit';
 import names from '../data/names.json';
 import { BENCH } from '../state/shared';
 import { store } from '../state/store';
 import { t } from '../words/words';
 import type { Section } from '../state/sections';
+import { wholeNumber } from './number';
 
 type Name = keyof typeof BENCH;
 
@@ -28,21 +29,7 @@ export function problemFields(section: Section<any, any>, shown: readonly Name[]
         >`;
       }
       const [low, high] = BENCH[name].allowed.split('..');
-      return html`<label
-        >${label}
-        <input
-          type="number"
-          data-field=${name}
-          min=${low ?? nothing}
-          max=${high ?? nothing}
-          step="1"
-          .value=${String(values[name])}
-          @change=${(event: Event) => {
-            const input = event.target as HTMLInputElement;
-            set(name, input.valueAsNumber);
-            input.value = String((store.values(section) as Record<string, unknown>)[name]);
-          }}
-      /></label>`;
+      return wholeNumber(section, name, { label, low: low!, high: high! });
     })}
   </div>`;
 }

@@ -75,6 +75,19 @@ export const base = css`
     overflow-x: auto;
     position: relative;
   }
+  /* the sign that it goes on, which stays in sight as it is scrolled */
+  .scroll[data-more] {
+    border-right: 3px dotted var(--edge);
+  }
+  .scroll[data-more]::before {
+    content: attr(data-more);
+    position: sticky;
+    left: 0;
+    display: block;
+    width: max-content;
+    color: var(--quiet);
+    font-size: 0.8rem;
+  }
   table {
     border-collapse: collapse;
     width: 100%;

@@ -54,7 +54,7 @@ export function hashOf(section: Section, texts: ReadonlyMap<string, string>): st
   const params: Params = { ...paramsOf(section), ...PAGE };
   for (const [name, param] of Object.entries(params)) {
     const value = texts.get(name);
-    if (value !== undefined && value !== param.write(param.initial)) query.set(name, value);
+    if (value !== undefined && (param.always || value !== param.write(param.initial))) query.set(name, value);
   }
   const said = query.toString();
   return `#/${section.name}${said ? `?${said}` : ''}`;

@@ -2,6 +2,8 @@
 
 export interface Param<T> {
   readonly initial: T;
+  /** Whether an address says it even where it is `initial`: what holds at first may depend on the device. */
+  readonly always?: boolean;
   /** What is allowed, short and in no language: `1..64`, `row | grouped`. */
   readonly allowed: string;
   /** The value that the text of an address means, or null. */

@@ -38,4 +38,4 @@ export const SECTIONS: readonly Section[] = Object.values(modules)
 export const byName = new Map(SECTIONS.map((found) => [found.name, found]));
 
 /** Where an address that names no section leads. */
-export const FRONT = byName.get('bench') ?? SECTIONS[0]!;
+export const FRONT = byName.get('film') ?? SECTIONS[0]!;

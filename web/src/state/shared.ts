@@ -23,11 +23,13 @@ export const PAGE = {
   theme: choice(THEMES, 'auto'),
 };
 
+const side = { ...int(1, 131072, 1024), always: true };
+
 /** Carried by the addresses of sections that name them in `uses`. */
 export const BENCH = {
-  m: int(1, 131072, 1024),
-  n: int(1, 131072, 1024),
-  k: int(1, 131072, 1024),
+  m: side,
+  n: side,
+  k: side,
   /** Format of A and B. */
   format: choice(names.formats, 'float32'),
   /** Kernel of gemmlab's catalogue. */

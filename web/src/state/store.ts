@@ -48,6 +48,11 @@ export class Store {
     return Object.fromEntries(found) as Values<P> & Shared<U>;
   }
 
+  /** Whether a parameter was given or changed, so that the address says it. */
+  says(of: { readonly name: string }, name: string): boolean {
+    return this.texts.has(slot(of, name));
+  }
+
   /** Language, reading level and theme. */
   get page(): PageValues {
     return Object.fromEntries(Object.entries(PAGE).map(([n, p]) => [n, this.value(n, p)])) as unknown as PageValues;

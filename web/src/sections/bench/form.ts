@@ -3,6 +3,7 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { CHIPS } from '../../data/chips';
 import names from '../../data/names.json';
+import { wholeNumber } from '../../shell/number';
 import { store } from '../../state/store';
 import { t } from '../../words/words';
 import here, { CUTS } from './section';
@@ -18,23 +19,8 @@ type Name = keyof ReturnType<typeof values>;
 const values = () => store.values(here);
 const set = (changes: Partial<ReturnType<typeof values>>) => store.set(here, changes as never);
 
-function number(name: 'm' | 'n' | 'k' | 't' | 'seed', label: string, least: number, most: number): TemplateResult {
-  const change = (event: Event) => {
-    const input = event.target as HTMLInputElement;
-    set({ [name]: Number.isFinite(input.valueAsNumber) ? input.valueAsNumber : values()[name] });
-    input.value = String(values()[name]);
-  };
-  return html`<label
-    >${label}
-    <input
-      type="number"
-      min=${least}
-      max=${most}
-      step="1"
-      data-name=${name}
-      .value=${String(values()[name])}
-      @change=${change}
-  /></label>`;
+function number(name: 'm' | 'n' | 'k' | 't' | 'seed', label: string, low: number, high: number): TemplateResult {
+  return wholeNumber(here, name, { label, low, high });
 }
 
 function check(name: 'naive' | 'tiled' | 'all' | 'same', label: string, disabled = false): TemplateResult {

@@ -22,7 +22,9 @@ export function device(about: About | Fault | null): TemplateResult {
   </p>`;
 }
 
-export function remarks(lines: readonly Line[], run: Outcome | null, ended: Fault | null): TemplateResult {
+/** What went wrong, of the run and of each kernel; what was only held to take too long is run where the reader says so. */
+export function faults(lines: readonly Line[], ended: Fault | null, anyway: (() => void) | null): TemplateResult {
+  const slow = lines.some(({ found }) => found?.fault?.what === 'slow');
   return html`
     ${ended ? html`<p class="wrong" data-fault=${ended.what}>${faultText(ended)}</p>` : nothing}
     ${lines.map(({ variant, found }) =>
@@ -32,6 +34,19 @@ export function remarks(lines: readonly Line[], run: Outcome | null, ended: Faul
           </p>`
         : nothing,
     )}
+    ${
+      slow && anyway
+        ? html`<p>
+            <button data-do="anyway" @click=${anyway}>${t('bench.anyway')}</button>
+            <span class="small quiet">${t('bench.anyway.about')}</span>
+          </p>`
+        : nothing
+    }
+  `;
+}
+
+export function remarks(lines: readonly Line[], run: Outcome | null): TemplateResult {
+  return html`
     ${lines.some(({ refused }) => refused) ? html`<p class="wrong" data-part="refused">${t('bench.refused.why')}</p>` : nothing}
     ${broken(lines)} ${run ? html`${ranked(lines, run)} ${clock(run)} ${sampled(run)}` : nothing}
     <p class="small quiet">${t('bench.counts.why')} ${t('bench.least.why')}</p>

@@ -1,6 +1,6 @@
 /** Bench: naive and tiled counted, bounded, run on the reader's own device, checked and timed. */
 
-import { html, nothing, type TemplateResult } from 'lit';
+import { html, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { open, describe as describeAdapter, type About, type Device } from '../../gpu/adapter';
 import { bench, type Outcome, type Stage } from '../../gpu/bench';
 import { Fault, said } from '../../gpu/fault';
@@ -16,11 +16,14 @@ import { lines, ofThis, variantsOf, WITHOUT, type Set } from './lines';
 import { runThere, there, thereTable, type Told } from './machine';
 import { Model } from './model';
 import { nameOf } from './names';
-import { device, remarks } from './remarks';
+import { device, faults, remarks } from './remarks';
 import type { Limits } from './limits/view';
 import here from './section';
 import { look } from './style';
 import { resultTable } from './table';
+
+/** A multiplication that a CPU does soon. */
+const SMALL = { m: 256, n: 256, k: 256 } as const;
 
 class Bench extends LabElement {
   static override styles = [base, look];
@@ -61,7 +64,8 @@ class Bench extends LabElement {
     void import('./limits/view');
   }
 
-  protected override updated(): void {
+  protected override updated(changed: PropertyValues): void {
+    super.updated(changed);
     const { at } = store.values(here);
     if (at !== this.at && at !== 'top') void this.show(at);
     this.at = at;
@@ -90,9 +94,10 @@ class Bench extends LabElement {
           <section class="card" aria-labelledby="beside">
             <h2 id="beside">${t('bench.beside')}</h2>
             ${set.where === 'machine' ? there(this.caps) : device(this.on?.about ?? this.offered)} ${this.progress()}
+            <div aria-live="polite">${faults(shown, this.ended, this.running ? null : () => void this.run(true))}</div>
             ${set.where === 'machine' && this.told?.of === problemOf(set) ? thereTable(this.told.records) : nothing}
             ${shown.length === 0 ? html`<p>${t('bench.no_kernel')}</p>` : resultTable(shown, set.chip === 'own' ? t('bench.chip.own') : set.chip, (line) => (this.caps ? this.model.of(set, line.variant) : null))}
-            <div aria-live="polite" data-part="said">${remarks(shown, run, this.ended)}</div>
+            <div aria-live="polite" data-part="said">${remarks(shown, run)}</div>
             ${shown.length === 0 ? nothing : bars(shown)}
             <p class="row">
               <button @click=${() => save('gemmlab-bench.csv', 'text/csv', csv(set, shown, run))}>CSV</button>
@@ -147,6 +152,9 @@ class Bench extends LabElement {
       const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
       if (!adapter) throw new Fault('no_adapter');
       this.offered = describeAdapter(adapter, [...adapter.features]);
+      // a CPU takes seconds for what a GPU does in a moment: where nobody says how large, it begins small
+      const said = (['m', 'n', 'k'] as const).some((side) => store.says(here, side));
+      if (this.offered.software && !said) store.set(here, SMALL);
     } catch (error) {
       this.offered = error instanceof Fault ? error : new Fault('refused', { reason: said(error) });
     }
@@ -189,7 +197,7 @@ class Bench extends LabElement {
     this.requestUpdate();
   }
 
-  private async run(): Promise<void> {
+  private async run(patient = false): Promise<void> {
     if (this.running) return;
     const running = (this.running = new AbortController());
     const { m, n, k, format, seed, ...rest } = store.values(here);
@@ -210,6 +218,7 @@ class Bench extends LabElement {
       }));
       this.outcome = { asked, about: this.on.about, rows, source: null, stepS: 0, distrusted: null };
       await bench(this.on, this.outcome, {
+        patient,
         signal: running.signal,
         told: (name, share, row) => {
           this.stage = { name, row };

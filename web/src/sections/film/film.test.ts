@@ -39,7 +39,8 @@ describe.each(LANGUAGES)('the film in %s', (language) => {
     const key = `film.${chapter.name}`;
     for (const level of ['elem', 'adv'] as const) {
       for (let step = 0; step < chapter.stills; step++) said(language, level, `${key}.${step}`, args);
-      for (const each of ['', '.picture', '.ask']) said(language, level, key + each, args);
+      for (const each of ['', '.picture', '.ask', '.hint']) said(language, level, key + each, args);
+      expect(said(language, level, `${key}.hint`, args)).not.toMatch(/\d/); // a second try is the reader's own
       for (const [fact] of chapter.rows) said(language, level, `film.n.${chapter.name}.${fact}`, args);
     }
     expect(chapter.ask).toBeLessThan(chapter.stills);

@@ -1,4 +1,4 @@
-import { choice, figures, flag, int } from '../../state/params';
+import { choice, figures, flag, int, ints } from '../../state/params';
 import { section } from '../../state/sections';
 
 /** The chapters in order; the names stand in addresses and in the keys of their words. */
@@ -28,6 +28,8 @@ export default section({
     step: int(0, 20, 0),
     /** The reader's number for each chapter's question. */
     answers: figures(CHAPTERS, -LARGEST, LARGEST),
+    /** Chapters, counted from 0, whose answer the reader has had shown. */
+    shown: ints(10, 0, 9),
     /** Whether digits and the space bar are keys of the film. */
     keys: flag(true),
   },

@@ -24,6 +24,8 @@ class Film extends LabElement {
   private timer = 0;
   /** What was typed and is no number. */
   private refused = '';
+  /** Chapters whose question was answered wrongly once since the page was opened: the second time the answer is shown. */
+  private readonly missed = new Set<string>();
   /** The still that was drawn last. */
   private drawn = '';
 
@@ -102,9 +104,10 @@ class Film extends LabElement {
       const x = answers[of.name];
       if (x === null) return nothing;
       const right = reckon(of.name, x).right;
-      return html`<span aria-hidden="true"> ${right ? '✓' : '·'}</span
-        ><span class="unseen">, ${t(right ? 'film.answered.right' : 'film.answered')}</span>`;
+      return html`<span aria-hidden="true"> ${right ? '✓' : '✗'}</span
+        ><span class="unseen">, ${t(right ? 'film.answered.right' : 'film.answered.wrong')}</span>`;
     };
+    const any = FILM.some(({ name }) => answers[name] !== null);
     return html`<nav class="chapters" aria-label=${t('film.chapters')}>
       <ol>
         ${FILM.map(
@@ -121,6 +124,13 @@ class Film extends LabElement {
             </li>`,
         )}
       </ol>
+      ${
+        any
+          ? html`<p class="quiet small" aria-hidden="true">
+              ✓ ${t('film.answered.right')}, ✗ ${t('film.answered.wrong')}
+            </p>`
+          : nothing
+      }
     </nav>`;
   }
 
@@ -148,9 +158,6 @@ class Film extends LabElement {
 
   private question(chapter: Chapter): TemplateResult {
     const x = store.values(here).answers[chapter.name];
-    const said =
-      this.refused !== '' ? t('film.refused', { what: this.refused }) : x === null ? '' : reckoning(chapter, x);
-    const right = x !== null && this.refused === '' && reckon(chapter.name, x).right;
     return html`<form class="question" @submit=${(event: Event) => this.answer(event, chapter)}>
       <label for="answer">${question(chapter)}</label>
       <div class="row">
@@ -165,10 +172,38 @@ class Film extends LabElement {
         />
         <button>${t('film.answer')}</button>
       </div>
-      <div id="reckoned" class="reckoned" role="status">
-        ${said === '' ? nothing : html`<p>${right ? html`<span class="right">✓ ${t('film.yes')}</span> ` : nothing}${said}</p>`}
-      </div>
+      <div id="reckoned" class="reckoned" role="status">${this.verdict(chapter, x)}</div>
+      ${
+        x === null || this.settled(chapter, x)
+          ? nothing
+          : html`<button type="button" data-do="show" @click=${() => this.show(chapter)}>${t('film.show')}</button>`
+      }
     </form>`;
+  }
+
+  /** Whether there is nothing left to try: the answer is right, or is shown. */
+  private settled({ name }: Chapter, x: number): boolean {
+    return reckon(name, x).right || store.values(here).shown.includes(CHAPTERS.indexOf(name));
+  }
+
+  /** Right or wrong in words, then what follows from the number; a first wrong one leaves the answer to be found. */
+  private verdict(chapter: Chapter, x: number | null): TemplateResult | typeof nothing {
+    if (this.refused !== '') return html`<p>${t('film.refused', { what: this.refused })}</p>`;
+    if (x === null) return nothing;
+    const { right, args } = reckon(chapter.name, x);
+    const said = right
+      ? html`<span class="right">✓ ${t('film.yes')}</span>`
+      : html`<span class="wrong">✗ ${t('film.no')}</span>`;
+    return this.settled(chapter, x)
+      ? html`<p>${said} ${reckoning(chapter, x)}</p>`
+      : html`<p>${said} ${t('film.again', args)} ${t(`film.${chapter.name}.hint`, argumentsOf(chapter.name))}</p>`;
+  }
+
+  /** Show the answer, reckoned through with the reader's number. */
+  private show({ name }: Chapter): void {
+    const { shown } = store.values(here);
+    store.set(here, { shown: [...new Set([...shown, CHAPTERS.indexOf(name)])] });
+    this.renderRoot.querySelector<HTMLButtonElement>('[data-do="next"]')!.focus({ preventScroll: true });
   }
 
   private links(chapter: Chapter): TemplateResult {
@@ -189,6 +224,14 @@ class Film extends LabElement {
       return;
     }
     store.set(here, { answers: { ...store.values(here).answers, [chapter.name]: x } });
+    if (!this.settled(chapter, x)) {
+      if (!this.missed.has(chapter.name)) {
+        this.missed.add(chapter.name);
+        field.select(); // a second try is typed over the first
+        return;
+      }
+      this.show(chapter);
+    }
     this.renderRoot.querySelector<HTMLButtonElement>('[data-do="next"]')!.focus({ preventScroll: true });
   }
 
@@ -250,7 +293,8 @@ class Film extends LabElement {
     field.focus();
   }
 
-  protected override updated(_: PropertyValues): void {
+  protected override updated(changed: PropertyValues): void {
+    super.updated(changed);
     const { chapter, step } = this.at;
     const drawn = `${CHAPTERS.indexOf(chapter.name)}.${step}`;
     if (drawn === this.drawn) return;

@@ -27,6 +27,12 @@ export interface Traced {
   readonly exact: number;
 }
 
+/** What was typed with nothing but numbers in it; a comma is a decimal mark where the language has it so. */
+export function plain(typed: string, language: 'en' | 'it'): string {
+  const marked = language === 'it' ? typed.replace(/(\d),(?=\d)/g, '$1.') : typed;
+  return marked.replace(/[^-+0-9.eE; ]+/g, ' ').trim();
+}
+
 /** The numbers of a text; whatever is none is left out. */
 export function numbers(text: string): number[] {
   return text.split(/[ ;]+/).filter(Boolean).map(Number).filter(Number.isFinite).slice(0, 64);

@@ -8,9 +8,10 @@ import { count, digits, power } from '../../words/numbers';
 import { t } from '../../words/words';
 import type { Traced } from './drawn';
 
-const [CELL, ROW, LEFT] = [14, 20, 150];
-/** Bits below the cut that are drawn. */
-const BELOW = 14;
+const ROW = 20;
+/** Width of a bit and of the names in front, and how many bits below the cut are drawn; less on a phone, to be in sight. */
+const PLENTY = { cell: 14, left: 150, below: 14, font: 11 };
+const NARROW = { cell: 9, left: 122, below: 8, font: 9 };
 
 /** A number as the reader may check it. */
 export const said = (value: number): string => (Number.isFinite(value) ? small(value, 7) : String(value));
@@ -44,17 +45,18 @@ export function lost(sum: Sum, at: number): number {
 }
 
 export function traceFigure(of: Traced, sum: Sum): TemplateResult {
+  const { cell, left, below, font } = matchMedia('(max-width: 600px)').matches ? NARROW : PLENTY;
   const rows = shown(sum, of.a.length);
   const result = valueOf(sum.result, of.unit.accumulate);
   const top = Math.max(sum.largest + 2, bitLength(sum.total) - 1 + sum.scale);
   const foot = Math.max(
-    sum.scale - BELOW,
+    sum.scale - below,
     Math.min(sum.scale, ...rows.map((at) => (sum.terms[at]!.value === 0n ? sum.scale : low(sum.terms[at]!)))),
   );
-  const wide = LEFT + (top - foot + 1) * CELL + 30;
+  const wide = left + (top - foot + 1) * cell + 30;
   const tall = (rows.length + 4) * ROW;
-  const x = (exponent: number) => LEFT + (top - exponent) * CELL;
-  const cut = x(sum.scale) + CELL;
+  const x = (exponent: number) => left + (top - exponent) * cell;
+  const cut = x(sum.scale) + cell;
   const rowOf = (
     value: bigint,
     scale: number,
@@ -66,12 +68,12 @@ export function traceFigure(of: Traced, sum: Sum): TemplateResult {
       .filter(([exponent]) => exponent >= foot)
       .map(
         ([exponent, bit]) => svg`
-          <rect x=${x(exponent) + 0.5} y=${at * ROW + 2.5} width=${CELL - 1} height=${ROW - 5} rx="2"
+          <rect x=${x(exponent) + 0.5} y=${at * ROW + 2.5} width=${cell - 1} height=${ROW - 5} rx="2"
             fill=${kept(exponent) ? ink(role) : 'none'} stroke=${kept(exponent) ? ink(role) : ink('brick')}></rect>
-          <text x=${x(exponent) + CELL / 2} y=${at * ROW + 14} font-size="11" text-anchor="middle"
+          <text x=${x(exponent) + cell / 2} y=${at * ROW + 14} font-size=${font} text-anchor="middle"
             fill=${kept(exponent) ? ink('paper') : ink('brick')} class=${kept(exponent) ? 'on' : 'off'}>${bit}</text>`,
       );
-  const label = (text: string, at: number) => svg`<text x="4" y=${at * ROW + 14} font-size="12">${text}</text>`;
+  const label = (text: string, at: number) => svg`<text x="0" y=${at * ROW + 14} font-size=${font + 1}>${text}</text>`;
   const aligned = of.unit.sum === 'aligned';
   return html`
     <div class="scroll" tabindex="0" role="region" aria-label=${t('precision.trace.picture')}>
@@ -83,7 +85,7 @@ export function traceFigure(of: Traced, sum: Sum): TemplateResult {
         role="img"
         aria-label=${t('precision.trace.picture')}
       >
-        ${[sum.largest, sum.scale].map((exponent) => svg`<text x=${x(exponent) + CELL / 2} y="14" font-size="11" text-anchor="middle">${power(2, exponent)}</text>`)}
+        ${[sum.largest, sum.scale].map((exponent) => svg`<text x=${x(exponent) + cell / 2} y="14" font-size="11" text-anchor="middle">${power(2, exponent)}</text>`)}
         ${rows.map((at, line) => {
           const term = sum.terms[at]!;
           const name =

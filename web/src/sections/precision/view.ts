@@ -3,10 +3,11 @@
 import { css, html, nothing, type TemplateResult } from 'lit';
 import { UNITS, unitOf, type UnitName } from '../../count/fused';
 import { define, LabElement } from '../../shell/element';
+import { wholeNumber } from '../../shell/number';
 import { base } from '../../shell/style';
 import { store } from '../../state/store';
 import { t } from '../../words/words';
-import { numbers, operands, traced, type State } from './drawn';
+import { numbers, operands, plain, traced, type State } from './drawn';
 import { plateauCard } from './plateau';
 import here from './section';
 import { outcome, traceFigure, traceTable } from './trace';
@@ -101,7 +102,7 @@ class Precision extends LabElement {
       <section class="card" aria-labelledby="trace">
         <h2 id="trace">${t('precision.trace')}</h2>
         <div class="fields">
-          ${drawn ? this.number('length', 1, 64, state.length) : nothing}
+          ${drawn ? wholeNumber(here, 'length', { label: t('precision.length'), low: 1, high: 64 }) : nothing}
           ${
             drawn
               ? html`<label
@@ -117,7 +118,7 @@ class Precision extends LabElement {
                 >`
               : nothing
           }
-          ${drawn ? this.number('seed', 0, 9999, state.seed) : nothing}
+          ${drawn ? wholeNumber(here, 'seed', { label: t('precision.seed'), low: 0, high: 9999 }) : nothing}
           ${
             many > 1
               ? html`<label
@@ -144,22 +145,7 @@ class Precision extends LabElement {
 
   private set(name: string, event: Event): void {
     const { value } = event.target as HTMLInputElement;
-    const number = ['length', 'seed', 'sum'].includes(name);
-    store.set(here, { [name]: number ? Number(value) : value } as never);
-  }
-
-  private number(name: 'length' | 'seed', low: number, high: number, now: number): TemplateResult {
-    return html`<label
-      >${t(`precision.${name}`)}
-      <input
-        type="number"
-        min=${low}
-        max=${high}
-        .value=${String(now)}
-        data-name=${name}
-        @change=${(event: Event) => this.set(name, event)}
-      />
-    </label>`;
+    store.set(here, { [name]: name === 'sum' ? Number(value) : value } as never);
   }
 
   private own(name: 'xa' | 'xb', side: string, now: string): TemplateResult {
@@ -171,7 +157,11 @@ class Precision extends LabElement {
         placeholder="1.5 -0.25 448"
         .value=${now}
         data-name=${name}
-        @change=${(event: Event) => this.set(name, event)}
+        @change=${(event: Event) => {
+          const input = event.target as HTMLInputElement;
+          store.set(here, { [name]: plain(input.value, store.page.lang) });
+          input.value = store.values(here)[name];
+        }}
       />
     </label>`;
   }

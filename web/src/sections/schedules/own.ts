@@ -5,11 +5,13 @@ import type { Play, Step } from '../../emulate/play';
 import type { Pair } from '../../emulate/races';
 import { tag } from '../../shell/element';
 import { ask, caps, ServerError, type Caps } from '../../server/client';
-import { t } from '../../words/words';
+import { has, t } from '../../words/words';
 import type { State } from './played';
 import { pairTold } from './result';
 import { nearby, timeline } from './timeline';
 
+/** Of a block, on every chip of today. */
+const MOST_THREADS = 1024;
 const EXAMPLE = `from numba import cuda, float32
 
 
@@ -76,6 +78,28 @@ export function playFrom(answer: Answer): Play {
     expected: new Float64Array(),
     wrong: answer.wrong.map(([row, column]) => row * answer.n + column),
   };
+}
+
+/** Threads of a block along x, y and z: 8, 8x8, 8 x 8 x 2; null for what is none that a chip can start. */
+export function blockOf(text: string): readonly number[] | null {
+  if (!/^\d{1,4}(\s*[x×,*]\s*\d{1,4}){0,2}$/i.test(text.trim())) return null;
+  const sides = text
+    .trim()
+    .split(/[x×,*]/i)
+    .map(Number);
+  const threads = sides.reduce((product, side) => product * side, 1);
+  return threads >= 1 && threads <= MOST_THREADS ? sides : null;
+}
+
+/** An order as the menu calls it, whatever else its spelling says. */
+function orderName(spelled: string): string {
+  const key = `schedules.order.${spelled.split(':')[0]}`;
+  return has(key) ? t(key) : t('schedules.own.order.other');
+}
+
+/** A kind of fault in words. */
+function faultName(kind: string): string {
+  return has(`schedules.fault.${kind}`) ? t(`schedules.fault.${kind}`) : t('schedules.fault.other');
 }
 
 /** What the card holds that no address can. */
@@ -162,11 +186,15 @@ export class Own {
       <p class=${wrong > 0 ? 'wrong' : 'right'}>
         ${t(wrong > 0 ? 'schedules.cells.wrong' : 'schedules.cells.right', { n: wrong, total })} ${tag('emulated')}
       </p>
-      <p class="small quiet">
-        ${t('schedules.own.order')}
-        <code>${spelled}</code
-        >${faults.length > 0 ? html`; ${t('schedules.own.faults')} <code>${faults.join(', ')}</code>` : nothing}
-      </p>
+      <p class="small quiet">${t('schedules.own.order')} ${orderName(spelled)} (<code>${spelled}</code>)</p>
+      ${
+        faults.length > 0
+          ? html`<p>${t('schedules.own.faults')}</p>
+              <ul>
+                ${faults.map((kind) => html`<li>${faultName(kind)} (<code>${kind}</code>)</li>`)}
+              </ul>`
+          : nothing
+      }
       ${
         of.races.length > 0
           ? html`<p>${pairTold(of)}</p>
@@ -180,11 +208,13 @@ export class Own {
   }
 
   private async play(state: State): Promise<void> {
-    this.asking = true;
-    this.error = null;
+    const block = blockOf(this.block);
+    this.error = block ? null : new ServerError(t('schedules.own.block.wrong', { what: this.block.slice(0, 40) }));
+    this.asking = block !== null;
+    if (!block) this.told = null;
     this.changed();
+    if (!block) return;
     const lines = this.text.split('\n');
-    const block = this.block.split('x').map(Number);
     const { pm: m, pn: n, pk: k, fill, order, seed } = state;
     const schedule = order === 'random' ? `random:seed=${seed}` : order;
     try {

@@ -25,7 +25,9 @@ export function sourceCard(state: State, of: Play, line: number | null): Templat
             return html`<li class=${[number === line ? 'now' : '', gone ? 'gone' : ''].join(' ')}>
               <span class="number" aria-hidden="true">${number}</span>
               ${barrier < 0 ? nothing : html`<span class="indent">${' '.repeat(text.search(/\S/) - indent)}</span>${toggle(state, barrier, gone)}`}
-              <code>${(barrier < 0 ? text.slice(indent) : text.trim()) || ' '}</code>
+              <code class=${hanging(barrier < 0 ? text.slice(indent) : text.trim())}
+                >${(barrier < 0 ? text.slice(indent) : text.trim()) || ' '}</code
+              >
               ${
                 marks.length > 0
                   ? html`<span class="mark" title=${t('schedules.mark', { n: marks.join(', ') })}
@@ -41,6 +43,11 @@ export function sourceCard(state: State, of: Play, line: number | null): Templat
       </div>
     </section>
   `;
+}
+
+/** Where the rest of a line that is too long begins: a little behind its own beginning. */
+function hanging(text: string): string {
+  return `hang${Math.min(4, Math.max(0, Math.ceil(text.search(/\S/) / 4)))}`;
 }
 
 function toggle(state: State, barrier: number, gone: boolean): TemplateResult {

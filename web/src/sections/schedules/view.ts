@@ -3,6 +3,7 @@
 import { css, html, nothing, type TemplateResult } from 'lit';
 import { KERNELS, kernelOf } from '../../emulate/kernels';
 import { define, LabElement, tag } from '../../shell/element';
+import { wholeNumber } from '../../shell/number';
 import { base } from '../../shell/style';
 import { store } from '../../state/store';
 import { t } from '../../words/words';
@@ -14,6 +15,11 @@ import { sourceCard } from './source';
 import { nearby, timeline } from './timeline';
 
 const PACE = 60; //: ms a step
+
+/** A field for a whole number; another launch begins at the first step of its pair. */
+function number(name: string, label: string, high: number, low = 0): TemplateResult {
+  return wholeNumber(here, name, { label, low, high, also: { at: -1 } });
+}
 
 class Schedules extends LabElement {
   private close = false;
@@ -27,17 +33,40 @@ class Schedules extends LabElement {
         list-style: none;
         margin: 0;
         padding: 0;
-        min-width: max-content;
       }
       ol.code li {
         display: flex;
         gap: 10px;
-        align-items: center;
+        align-items: baseline;
         padding: 0 8px;
         border-left: 4px solid transparent;
       }
+      /* a line too long for the card goes on below, further in */
       ol.code code {
-        white-space: pre;
+        flex: 1;
+        min-width: 0;
+        white-space: pre-wrap;
+        overflow-wrap: anywhere;
+      }
+      code.hang0 {
+        padding-left: 2ch;
+        text-indent: -2ch;
+      }
+      code.hang1 {
+        padding-left: 6ch;
+        text-indent: -6ch;
+      }
+      code.hang2 {
+        padding-left: 10ch;
+        text-indent: -10ch;
+      }
+      code.hang3 {
+        padding-left: 14ch;
+        text-indent: -14ch;
+      }
+      code.hang4 {
+        padding-left: 18ch;
+        text-indent: -18ch;
       }
       ol.code .indent {
         white-space: pre;
@@ -55,6 +84,7 @@ class Schedules extends LabElement {
         margin-bottom: 8px;
       }
       .number {
+        flex: none;
         width: 2.2em;
         text-align: right;
         color: var(--quiet);
@@ -182,19 +212,11 @@ class Schedules extends LabElement {
     return html`
       <div class="fields snug">
         ${this.chooser('rung', KERNELS, state.rung)} ${this.chooser('order', ORDERS, state.order)}
-        ${state.order === 'random' ? this.number('seed', t('schedules.seed'), 0, 9999, state.seed) : nothing}
-        ${Object.entries(sides).map(([name, label]) => this.number(name, label, 1, 32, state[name as 'pm']))}
+        ${state.order === 'random' ? number('seed', t('schedules.seed'), 9999) : nothing}
+        ${Object.entries(sides).map(([name, label]) => number(name, label, 32, 1))}
         ${this.chooser('fill', ['zero', 'nan'], state.fill)}
         ${Object.entries(blocks).map(([name, many]) =>
-          many > 1
-            ? this.number(
-                name,
-                t(`schedules.${name}`),
-                0,
-                Math.min(3, many - 1),
-                Math.min(state[name as 'bx'], many - 1),
-              )
-            : nothing,
+          many > 1 ? number(name, t(`schedules.${name}`), Math.min(3, many - 1)) : nothing,
         )}
       </div>
       <p class="small quiet">${t(`schedules.order.${state.order}.about`)}</p>
@@ -210,15 +232,6 @@ class Schedules extends LabElement {
         ${among.map((each) => html`<option value=${each} .selected=${each === now}>${t(`schedules.${name}.${each}`)}</option>`)}
       </select></label
     >`;
-  }
-
-  private number(name: string, label: string, low: number, high: number, now: number): TemplateResult {
-    const change = (event: Event) =>
-      store.set(here, { [name]: Number((event.target as HTMLInputElement).value), at: -1 } as never);
-    return html`<label
-      >${label}
-      <input type="number" min=${low} max=${high} .value=${String(now)} @change=${change} data-name=${name} />
-    </label>`;
   }
 
   private player(state: State): TemplateResult {

@@ -6,6 +6,7 @@ import { countsOf, FLOWS, Tiles, type Counts, type Given } from '../../count/arr
 import { Registers, type Kind } from '../../count/registers';
 import { paintOn } from '../../draw/canvas';
 import { define, LabElement, tag } from '../../shell/element';
+import { wholeNumber } from '../../shell/number';
 import { base } from '../../shell/style';
 import { store } from '../../state/store';
 import { t } from '../../words/words';
@@ -123,21 +124,7 @@ class Systolic extends LabElement {
             ? this.chooser('drain', ['side', 'bottom', 'shadow'], given.drain, (way) => t(`systolic.drain.${way}`))
             : this.chooser('weights', ['double', 'single'], given.weights, (way) => t(`systolic.weights.${way}`))
         }
-        ${Object.entries(sides).map(([name, label]) => {
-          const change = (event: Event) =>
-            store.set(here, { [name]: Number((event.target as HTMLInputElement).value) } as never);
-          return html`<label
-            >${label}
-            <input
-              type="number"
-              min="1"
-              max="131072"
-              .value=${String(given[label])}
-              @change=${change}
-              data-name=${name}
-            />
-          </label>`;
-        })}
+        ${Object.entries(sides).map(([name, label]) => wholeNumber(here, name, { label, low: 1, high: 131072 }))}
       </div>
       <p class="row">
         <span class="small quiet">${t(`systolic.flow.${given.flow}.about`)}</span>
@@ -171,7 +158,7 @@ class Systolic extends LabElement {
     return html`
       <h2 id="array">${t('systolic.array')}</h2>
       <label
-        >${t('systolic.cycle', { cycle, last: counts.cycles - 1 })}
+        >${t('systolic.cycle', { cycle, cycles: counts.cycles, last: counts.cycles - 1 })}
         <input
           type="range"
           min="0"
@@ -209,6 +196,7 @@ class Systolic extends LabElement {
           ${(
             [
               ['teal', 'busy'],
+              ['sky', 'marked'],
               ['mist', 'holds'],
               ['grid', 'idle'],
               ...(few(given) ? ([['sand', 'coming']] as const) : []),

@@ -1,6 +1,6 @@
 /** <lab-raster>: the tiles of one wave on C, the strips of A and B that they need, and launch orders compared. */
 
-import { css, html, nothing, type TemplateResult } from 'lit';
+import { css, html, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { ceilDiv } from '../../../count/kernel';
 import { dramBytes, type Limits } from '../../../count/roofs';
 import { programAt, tileOf, wave, type Grid } from '../../../count/waves';
@@ -92,7 +92,7 @@ class Raster extends Drawn {
         <figure>
           <canvas role="img" aria-label=${said}></canvas>
         </figure>
-        <p aria-live="polite">${said} ${tag('counted')}</p>
+        <p aria-live="polite">${said} ${tag('predicted')}</p>
         <p class="row small quiet">
           ${(['teal', 'mist', 'ochre', 'plum'] as const).map(
             (colour) => html`<span><span class="swatch ${colour}"></span>${t(`bench.limits.key.${colour}`)}</span>`,
@@ -173,7 +173,8 @@ class Raster extends Drawn {
       </p>`;
   }
 
-  protected override updated(): void {
+  protected override updated(changed: PropertyValues): void {
+    super.updated(changed);
     const canvas = this.renderRoot.querySelector('canvas');
     const limits = found();
     if (canvas && limits) paint(canvas, limits.grid, this.index, Math.min(WIDEST, halved(this.width)));

@@ -33,7 +33,7 @@ class Waves extends Drawn {
       efficiency: percent(waves.efficiency, 3),
     });
     return html`
-      <p aria-live="polite">${said} ${tag('counted')}</p>
+      <p aria-live="polite">${said} ${tag('predicted')}</p>
       <figure>
         ${svg`<svg viewBox="0 0 ${width} ${shown.length * 22 + 4}" role="img" aria-label=${said}>
           ${shown.map((round, i) => {
