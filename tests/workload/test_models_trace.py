@@ -373,3 +373,20 @@ def test_float8_products():
     [call] = workload.calls
     assert (call.problem.a_format, call.problem.d_format) == ("float8_e4m3fn", "bfloat16")
     assert (call.problem.m, call.problem.n, call.problem.k) == (32, 16, 64)
+
+
+def test_a_mask_that_is_filled_with_lone_numbers_is_known():
+    class Body(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.few, self.many = nn.Linear(8, 8), nn.Linear(8, 16)
+
+        def forward(self, x):
+            seen = torch.ones(4, 4, dtype=torch.bool, device=x.device).tril()
+            mask = torch.where(seen, torch.zeros((), device=x.device), torch.finfo(x.dtype).min)
+            total = torch.zeros((), device=x.device)
+            total += x.sum()  # whose elements nobody knows
+            return (self.few if (mask < 0).any().item() else self.many)(x) + total
+
+    (call,) = trace_model(Body(), torch.randn(4, 8), training=False).calls
+    assert call.places == ("few",)

@@ -116,7 +116,8 @@ class Recorder(TorchDispatchMode):
         shape = func(*args, **{**keywords, "device": META})
         exact = not (shape.is_floating_point() or shape.is_complex())
         name = func._schema.name.partition("::")[2]
-        most = MOST_KNOWN if exact or name in MASKS else 0 if name in FILLED else MOST_KNOWN_FLOATS
+        blank = name in FILLED and (shape.dim() > 0 or "empty" in name)  # a lone zero is what masks are filled with
+        most = MOST_KNOWN if exact or name in MASKS else 0 if blank else MOST_KNOWN_FLOATS
         return func(*args, **{**keywords, "device": CPU}) if shape.numel() <= most else shape
 
     def is_known(self, tensor: torch.Tensor) -> bool:
