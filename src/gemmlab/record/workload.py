@@ -31,8 +31,8 @@ class CallSection(Section, frozen=True, kw_only=True):
     kernels: tuple[str, ...]  #: measured: names of the kernels that ran it
     time_s: float  #: of all `count`, measured in the trace, else predicted
     known: str  #: measured or predicted: how time_s is known
-    predicted_time_s: float  #: predicted: of all `count`
-    limit_s: float  #: predicted: the roofline's seconds of all `count`
+    predicted_time_s: float | None  #: predicted: of all `count`; null where nothing is, a processor's trace alone
+    limit_s: float | None  #: predicted: the roofline's seconds of all `count`; null where nothing is
     flop_share: float  #: counted: of the work of all multiplications and of what else does FLOP
     time_share: float  #: of the workload's time
     cause: str  #: why it is not at its limit, in a word

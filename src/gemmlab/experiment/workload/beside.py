@@ -60,30 +60,23 @@ def reached(name: str, images: Images | None) -> float | None:
     return REACHED[images][name.endswith("_backward")]
 
 
-def saved_beside(workload: Workload, rest: tuple[Rest, ...], lines: set[str], *, autocast: bool) -> dict[str, float]:
-    """Seconds that each of the lines saves of the rest, negative where it costs; lines that touch nothing are left out.
+def saved_beside(workload: Workload, rest: tuple[Rest, ...], lines: set[str], *, autocast: bool) -> float:
+    """Seconds that lines of changes save of the rest when all are taken, negative where they cost.
 
-    A setting's lines are those of changes: images channels last, and autocast, which `autocast` says is on already.
+    Of settings they are: images channels last, and autocast, which `autocast` says is on already.
     """
-    images, found = images_of(workload), {}
-    for line in lines:
-        if line in CHANNELS_LAST.values() and images and images.order == "nchw":
-            found[line] = sum(each.time_s * (1 - relaid(each, images)) for each in rest)
-        elif line.startswith(AUTOCAST) and not autocast:
-            found[line] = sum(each.time_s * (1 - cast(each, images)) for each in rest)
-    return found
+    images = images_of(workload)
+    relaid = bool(images and images.order == "nchw" and lines & set(CHANNELS_LAST.values()))
+    cast = not autocast and any(line.startswith(AUTOCAST) for line in lines)
+    if not relaid and not cast:
+        return 0.0
+    then = images and Images("nhwc" if relaid else images.order, 16 if cast else images.bits)
+    return sum(each.time_s * (1 - changed(each, images, then, cast=cast)) for each in rest)
 
 
-def relaid(each: Rest, images: Images) -> float:
-    """Time of an operator channels last over its time now."""
-    now = reached(each.other.name, images)
-    then = reached(each.other.name, images._replace(order="nhwc"))
-    return now / then if now and then else 1.0
-
-
-def cast(each: Rest, images: Images | None) -> float:
-    """Time of an operator under autocast over its time now."""
-    now = reached(each.other.name, images)
-    if now is not None and images is not None and images.bits == 32:
-        return 0.5 * now / (reached(each.other.name, images._replace(bits=16)) or now)
-    return 0.5 if each.other.phase != "optimizer" and each.other.name in FOLLOWING else 1.0
+def changed(each: Rest, images: Images | None, then: Images | None, *, cast: bool) -> float:
+    """Time of an operator under those settings over its time now."""
+    now, later = reached(each.other.name, images), reached(each.other.name, then)
+    if now and later and images and then:
+        return now / later * then.bits / images.bits
+    return 0.5 if cast and each.other.phase != "optimizer" and each.other.name in FOLLOWING else 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gemmlab.chips import Chip
 from gemmlab.experiment.workload.answer import Rest
 from gemmlab.experiment.workload.look import Look
 from gemmlab.record import ChangeSection
@@ -25,22 +26,27 @@ def operators(looks: list[Look], rest: tuple[Rest, ...]) -> int:
     return sum(look.call.count for look in looks) + sum(each.other.count for each in rest if each.time_s > 0)
 
 
-def waiting_s(workload: Workload, looks: list[Look], rest: tuple[Rest, ...]) -> float:
-    """Predicted seconds that a device waits for an eager host: only a traced model's operators are told one by one."""
-    if workload.kind != "model" or COMPILED in dict(workload.settings):
+def host_s(workload: Workload, chip: Chip, looks: list[Look], rest: tuple[Rest, ...]) -> float:
+    """Predicted seconds that an eager host takes for all operators, a GPU waiting or not.
+
+    Only a traced model's operators are told one by one; 0 for other sources, compiled modules and other devices.
+    """
+    if workload.kind != "model" or COMPILED in dict(workload.settings) or chip.kind != "gpu":
         return 0.0
-    working = sum(look.time_s for look in looks) + sum(each.time_s for each in rest)
-    return max(0.0, operators(looks, rest) * HOST_S - working)
+    return operators(looks, rest) * HOST_S
 
 
-def host_notes(workload: Workload, looks: list[Look], rest: tuple[Rest, ...], *, foreign: bool) -> tuple[str, ...]:
-    """What is to be said of the host, and of times that are not known alike."""
+def host_notes(
+    workload: Workload, looks: list[Look], rest: tuple[Rest, ...], eager_s: float, *, foreign: bool
+) -> tuple[str, ...]:
+    """What is to be said of the host, whose `eager_s` are host_s, and of times that are not known alike."""
     notes = []
-    waiting = waiting_s(workload, looks, rest)
+    waiting = eager_s - sum(look.time_s for look in looks) - sum(each.time_s for each in rest)
     if waiting > 0:
         notes.append(
             f"launch-bound: {operators(looks, rest)} operators cost an eager host about {HOST_S * 1e6:.0f} us each, "
-            f"{seconds_text(waiting)} more than the device works; the times here are the device's"
+            f"{seconds_text(waiting)} more than the device works; until launches are fewer, what the device saves "
+            "shortens no step"
         )
     unknown = sum(look.call.count for look in looks if look.measured_s is None)
     if workload.span_s is not None and unknown and not foreign:
@@ -62,15 +68,13 @@ def host_notes(workload: Workload, looks: list[Look], rest: tuple[Rest, ...], *,
 def graph_change(
     workload: Workload, looks: list[Look], rest: tuple[Rest, ...], total_s: float, idle_s: float
 ) -> tuple[ChangeSection, ...]:
-    """CUDA graphs where the device waits: what it waits is the most that they gain.
+    """CUDA graphs where the device waits, `idle_s` of `total_s`: what it waits is the most that they gain.
 
     A trace's wait has the profiler's own in it, which is no gain.
     """
-    waited = waiting_s(workload, looks, rest)
-    if idle_s:
-        waited = max(0.0, idle_s - operators(looks, rest) * PROFILER_S)
-    whole = total_s if idle_s else total_s + waited
-    if whole <= 0 or waited < IDLE * whole or waited >= whole:
+    profiled = operators(looks, rest) * PROFILER_S if workload.span_s is not None else 0.0
+    waited = max(0.0, idle_s - profiled)
+    if total_s <= 0 or waited < IDLE * total_s or waited >= total_s:
         return ()
     return (
         ChangeSection(
@@ -80,6 +84,6 @@ def graph_change(
             cost="fixed shapes and addresses; warm-up, and memory that the graph keeps",
             confidence="low",
             gain_s=waited,
-            predicted_speedup=whole / (whole - waited),
+            predicted_speedup=total_s / (total_s - waited),
         ),
     )

@@ -13,6 +13,7 @@ from gemmlab.experiment.workload.forecast import Forecast, Forecaster
 from gemmlab.experiment.workload.weights import Sides, Weight, sides_of, weights_of
 from gemmlab.formats import storage_bytes
 from gemmlab.model.advice.situation import Situation
+from gemmlab.model.machine import machine_of
 from gemmlab.workload import Call, Workload
 
 WIDEST_HEAD = 256  # no fused kernel of attention takes wider ones
@@ -30,6 +31,7 @@ class Candidate(NamedTuple):
     limit_s: float  #: what one could not go below then
     extra_s: float = 0.0  #: what it adds beside the multiplication, seconds of one
     wide: bool = False  #: a setting of the whole program: it touches every multiplication that it can
+    call: Call | None = None  #: the multiplication under that setting, to which others can be added
 
 
 class Program:
@@ -124,6 +126,12 @@ class Look:
     def limit_s(self) -> float:
         """The roofline's seconds of all of them."""
         return self.forecast.limit_s * self.call.count
+
+    @property
+    def peak_s(self) -> float:
+        """The counted work of all of them at the data sheet's peak of its format."""
+        format = self.call.convolution.format if self.call.convolution else self.call.problem.a_format
+        return self.call.flop / machine_of(self.forecaster.chip, format).peak_flop_per_s
 
     @property
     def plain(self) -> bool:

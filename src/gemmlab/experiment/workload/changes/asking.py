@@ -32,6 +32,14 @@ RULES: tuple[Callable[[Look], Iterator[Candidate]], ...] = (
     double_changes,
 )
 
+#: of them, settings of the whole program: what is to be asked of a multiplication that another setting has changed
+SETTINGS = (channels_last_changes, tf32_changes, autocast_changes, double_changes)
+
+
+def settings(look: Look) -> list[Candidate]:
+    """What the settings of the whole program have to say."""
+    return [candidate for rule in SETTINGS for candidate in said(rule, look)]
+
 
 def candidates(look: Look, *, float8: bool = False) -> list[Candidate]:
     """What every rule has to say, whatever it gains; `float8` asks for eight bits, too."""

@@ -30,7 +30,8 @@ def channels_last_changes(look: Look) -> Iterator[Candidate]:
     line = CHANNELS_LAST.get(axes_of(look, conv))
     if line is None:
         return
-    then_s, limit_s = look.then(convolution=msgspec.structs.replace(conv, order="nhwc"))
+    turned = msgspec.structs.replace(conv, order="nhwc")
+    then_s, limit_s = look.then(convolution=turned)
     yield Candidate(
         cause="layout",
         line=line,
@@ -40,6 +41,7 @@ def channels_last_changes(look: Look) -> Iterator[Candidate]:
         then_s=then_s,
         limit_s=limit_s,
         wide=True,
+        call=msgspec.structs.replace(look.call, convolution=turned),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
+from typing import Any
 
 import msgspec
 
@@ -116,10 +117,10 @@ def float8_changes(look: Look) -> Iterator[Candidate]:
     )
 
 
-def priced(look: Look, name: str) -> dict[str, float]:
-    """Seconds and limit of one in another format."""
-    changes: dict[str, object] = {"problem": look.call.problem.in_format(name)}
+def priced(look: Look, name: str) -> dict[str, Any]:
+    """Seconds and limit of one in another format, and the multiplication itself."""
+    changes: dict[str, Any] = {"problem": look.call.problem.in_format(name)}
     if look.call.convolution is not None:
         changes["convolution"] = msgspec.structs.replace(look.call.convolution, format=name)
     then_s, limit_s = look.then(**changes)
-    return {"then_s": then_s, "limit_s": limit_s}
+    return {"then_s": then_s, "limit_s": limit_s, "call": msgspec.structs.replace(look.call, **changes)}
