@@ -31,6 +31,7 @@ MOST_KNOWN_FLOATS = 16  #: of other numbers, such as a random one that decides w
 #: filled with one number, and written into as a rule: their elements say nothing
 FILLED = ("zeros", "empty", "full", "new_zeros", "new_empty", "new_full", "empty_strided")
 MASKS = ("ones", "new_ones")  #: filled too, but read: a mask that lets everything through is asked whether it does
+FINITE = ("aten::isnan", "aten::isinf")  #: asked of unknown elements: the step that is traced is a sound one
 #: operators whose result has a size that only elements say
 ASKS_ELEMENTS = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
 
@@ -105,6 +106,8 @@ class Recorder(TorchDispatchMode):
                 result = lifted_all(self, result)
         else:
             args, keywords, result = self.run(func, args, keywords)
+            if func._schema.name in FINITE and result.numel() <= MOST_KNOWN:
+                result = torch.zeros(result.shape, dtype=torch.bool)
         if not self.paused:
             self.note(func, args, keywords, result)
         return result
