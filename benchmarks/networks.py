@@ -40,7 +40,7 @@ class Taken(NamedTuple):
     network: str
     before: str
     after: str
-    advice: str  #: a key of TOLD
+    advice: str  #: a key of TOLD, or `together`: all that the answer takes together
 
 
 #: what is one change of a network, among the changes of an answer
@@ -48,7 +48,7 @@ TOLD = {
     "alignment": lambda change: change.cause == "alignment",
     "tf32": lambda change: change.line == MATMUL,
     "autocast": lambda change: change.line.startswith(AUTOCAST),
-    "channels last": lambda change: change.line == CHANNELS_LAST,
+    "channels last": lambda change: change.line in CHANNELS_LAST.values(),
 }
 TAKEN = (
     Taken("bert", "given", "alignment", "alignment"),
@@ -58,6 +58,7 @@ TAKEN = (
     Taken("mixture", "given", "alignment", "alignment"),
     Taken("resnet50", "given", "channels-last", "channels last"),
     Taken("resnet50", "given", "format", "autocast"),
+    Taken("resnet50", "given", "channels-last and format", "together"),
     Taken("resnet50", "channels-last", "channels-last and format", "autocast"),
     Taken("resnet50", "format", "channels-last and format", "channels last"),
 )
@@ -70,6 +71,11 @@ def changes_of(answer: Answer) -> list[dict[str, Any]]:
         {"cause": each.cause, "line": each.line, "gain_s": each.gain_s / steps, "confidence": each.confidence}
         for each in answer.changes
     ]
+
+
+def together_of(answer: Answer) -> dict[str, Any]:
+    """What an answer takes together, a step's seconds."""
+    return {"lines": list(answer.advised), "gain_s": answer.advised_gain * answer.time_s / answer.workload.steps}
 
 
 def traced(path: Path) -> tuple[Answer, dict[str, Any]]:
@@ -90,6 +96,7 @@ def traced(path: Path) -> tuple[Answer, dict[str, Any]]:
         "time_share": answer.multiplying_s / workload.busy_s,
         "longest_rest": [[each.other.name[:60], each.time_s / workload.steps] for each in answer.rest[:6]],
         "changes": changes_of(answer),
+        "together": together_of(answer),
     }
 
 
@@ -104,7 +111,7 @@ def modelled(network: str, choice: Choice) -> dict[str, Any]:
     return {
         "multiplying_s": answer.multiplying_s, "rest_s": answer.rest_s, "flop": answer.workload.flop,
         "flop_share": answer.flop_share, "unread": sum(each.count for each in answer.workload.unread),
-        "changes": changes_of(answer),
+        "changes": changes_of(answer), "together": together_of(answer),
     }  # fmt: skip
 
 
@@ -133,6 +140,8 @@ def advised(taken: Taken, rows: list[dict[str, Any]]) -> dict[str, Any]:
     before, after = own[taken.before], own[taken.after]
 
     def gain(source: str) -> tuple[float, list[str], bool]:
+        if taken.advice == "together":
+            return before[source]["together"]["gain_s"], before[source]["together"]["lines"], False
         found = [each for each in before[source]["changes"] if each["cause"] != "launch"]
         chosen = [each for each in found if TOLD[taken.advice](ChangeSection(**filled(each)))]
         first = bool(found) and found[0] in chosen
