@@ -30,6 +30,7 @@ FILES = {
     "net.py": "x = 1\n",
     "short.csv": "Layer, M, N, K,\nqkv, 8192, 2304,\n",
 }
+TRACE = Path(__file__).parents[1] / "workload/data/h200_decoder.json.gz"
 
 
 @pytest.fixture
@@ -43,7 +44,9 @@ def test_a_topology_is_answered_with_the_conclusion_first(explain):
     result = explain("gemms.csv", "--format", "bfloat16")
     assert result.status == 0, result.err
     said = " ".join(result.out.split())
-    assert said.startswith("gemms.csv; topology predicted for h100-sxm, data sheet only If every multiplication were")
+    assert said.startswith(
+        "gemms.csv; topology; bfloat16 predicted for one h100-sxm, data sheet only If every multiplication were"
+    )
     rows = re.findall(r"^ ?(\d) 8192 x (\d+) x 768 ", result.out, re.MULTILINE)
     assert rows[0] == ("1", "50257")
     assert "alignment (change 1)" in said
@@ -71,6 +74,32 @@ def test_pages_pictures_and_csv(explain):
     assert {row["call.places"] for row in rows} == {"qkv", "head", "up"}
     assert ElementTree.parse("map.svg").getroot().tag.endswith("svg")
     assert 'id="view-gain"' in Path("page.html").read_text()
+
+
+def test_the_summary_is_of_a_step_and_the_records_stay_as_they_are(explain):
+    lone = json.loads(explain(TRACE, "--summary", "-").out)
+    both = explain(TRACE, "--summary", "summary.json", "--json")
+    assert json.loads(Path("summary.json").read_text()) == lone
+    assert lone["steps"] == 2
+    assert {record.call.steps for record in both.records} == {2}
+    total = sum(record.call.time_s for record in both.records)
+    assert lone["multiplying_s"] == pytest.approx(total / 2)
+    parts = ("multiplying_s", "rest_s", "idle_s", "unread_s")
+    assert sum(lone[name] for name in parts) == pytest.approx(lone["time_s"], rel=0.05)
+    assert sum(other["time_s"] for other in lone["others"]) == pytest.approx(lone["rest_s"])
+    assert len(both.records) == lone["rows"]
+    assert lone["limit_s"] == pytest.approx(lone["time_s"] * (1 - lone["perfect_gain"]))
+    pad = next(change for change in lone["changes"] if change["cause"] == "alignment")
+    assert pad["rows"] == [1, 2, 3]
+    assert pad["gain_s"] == pytest.approx(sum(record.call.gain_s for record in both.records[:3]) / 2)
+
+
+def test_the_csv_has_the_best_change_of_each_row(explain):
+    rows = list(csv.DictReader(io.StringIO(explain("gemms.csv", "--format", "bfloat16", "--csv", "-").out)))
+    head = next(row for row in rows if row["call.places"] == "head")
+    assert head["call.changes.0.cause"] == "alignment"
+    assert "5030" in head["call.changes.0.line"] or "5026" in head["call.changes.0.line"]
+    assert float(head["call.changes.0.gain_s"]) == float(head["call.gain_s"]) > 0
 
 
 def test_a_list_of_shapes_keeps_its_table_and_has_the_answer_for_the_asking(explain):
@@ -102,6 +131,12 @@ def test_text_keeps_to_its_width(explain, width):
 #: the words of a command, what its error names, and what its hint does
 REFUSED = [
     ("missing.json", "missing.json does not exist", "trace.json.gz"),
+    ("missing.py", "missing.py does not exist", "model.py:NAME"),
+    ("8 8 8 --summary -", "--summary is of a whole network", "trace.json"),
+    ("gemms.csv --json --summary -", "--summary - and --json", "--summary FILE"),
+    ("gemms.csv --csv - --summary -", "--summary - and --csv -", "--summary FILE"),
+    ("--diff gemms.csv padded.csv --summary a.json", "--summary writes one network", "--json"),
+    ("gemms.csv --summary nowhere/a.json", "nowhere", "create"),
     ("other.json", "other.json", "export_chrome_trace"),
     ("cut.json", "cut.json", ""),
     ("binary.bin", "binary.bin", "trace.json"),
@@ -141,14 +176,11 @@ def test_is_refused(explain, words, named, hinted):
     assert not hinted or (hint.startswith("hint: ") and hinted in hint)
 
 
-TRACE = Path(__file__).parents[1] / "workload/data/h200_decoder.json.gz"
-
-
 def test_a_trace_is_told_in_measured_times_and_predicted_for_its_own_chip(explain):
     result = explain(TRACE)
     assert result.status == 0, result.err
     said = " ".join(result.out.split())
-    assert "recorded on NVIDIA H200 predicted for h200-sxm" in said
+    assert "recorded on NVIDIA H200 predicted for one h200-sxm" in said
     assert "no kernel runs" in said
     one, all_steps = explain(TRACE, "--json", "--step", "2"), explain(TRACE, "--json")
     assert sum(r.call.count for r in one.records) * 2 == sum(r.call.count for r in all_steps.records)
@@ -171,15 +203,25 @@ def test_what_is_beside_a_trace_is_predicted_for_its_chip(explain):
     assert "h100" in explain("--diff", "alexnet.csv", "alexnet.csv").out
 
 
-@pytest.mark.parametrize("word", ["net.py", "net.py:", "gone.py"])
-def test_a_python_file_without_a_name_is_no_table(explain, tmp_path, monkeypatch, word):
-    pytest.importorskip("torch", reason="PyTorch is missing: pip install torch")
+#: what a file of Python holds, and what is said of it where it is given without a name
+NAMELESS = {
+    "import torch\nfrom torch import nn\nclass Part(nn.Module): pass\nclass Net(Part): pass\nclass Other: pass\n": (
+        "`net.py` names no model; models in it: Part, Net\n\nhint: net.py:Net\n"
+    ),
+    "def build(): pass\n": "functions in it: build\n\nhint: net.py:build\n",
+    "x = 1\n": "`net.py` names no model, and none is seen in it\n\nhint: net.py:NAME\n",
+    "def (": "`net.py` cannot be read as Python",
+}
+
+
+@pytest.mark.parametrize("text", NAMELESS)
+@pytest.mark.parametrize("words", [("net.py",), ("net.py:",), ("net.py", "--inputs", "8x8")])
+def test_a_python_file_without_a_name_is_told_its_models(explain, tmp_path, monkeypatch, text, words):
     monkeypatch.chdir(tmp_path)
-    Path("net.py").write_text("import torch\n")
-    failed = explain(word, "--inputs", "8x8")
-    assert failed.status == 2
-    assert f"`{word}` names no model" in failed.err
-    assert "FILE.py:NAME" in failed.err
+    Path("net.py").write_text(text)
+    failed = explain(*words)
+    assert (failed.status, failed.out) == (2, "")
+    assert NAMELESS[text] in failed.err
 
 
 def loaded_by(*words):
@@ -251,6 +293,35 @@ def test_a_model_is_traced_with_its_settings(of_model):
     high = of_model("odd.py:Odd", "--inputs", "8x16", "--inference", "--json", "--matmul-precision", "high")
     assert {r.problem.a_format for r in high.records} == {"tfloat32"}
     assert "head" in of_model("odd.py:Odd", "--inputs", "8x16").out
+
+
+def test_several_inputs_and_arguments_are_words_or_one_word_or_flags(of_model):
+    Path("two.py").write_text(
+        "from torch import nn\nclass Two(nn.Module):\n"
+        "    def __init__(self, a: int = 4, b: int = 4):\n"
+        "        super().__init__()\n        self.one, self.two = nn.Linear(16, a), nn.Linear(16, b)\n"
+        "    def forward(self, x, y):\n        return self.one(x), self.two(y)\n"
+    )
+    ways = [
+        ("--inputs", "x=8x16", "y=4x16", "--arguments", "a=24", "b=40", "--inference"),
+        ("--inputs", "x=8x16 y=4x16", "--arguments", "a=24 b=40", "--inference"),
+        ("--inputs", "x=8x16", "--inputs", "y=4x16", "--arguments", "a=24", "--arguments", "b=40", "--inference"),
+        ("--inference", "--inputs=x=8x16", "y=4x16", "--arguments=a=24", "b=40"),
+    ]
+    for words in ways:
+        for order in (("two.py:Two", *words), (*words, "two.py:Two")):
+            assert sides_of(of_model(*order, "--json")) == [(4, 40, 16, "forward"), (8, 24, 16, "forward")], order
+    hinted = of_model("two.py:Two").err
+    assert "--inputs input_ids=8x512:int64 labels=8x512:int64" in hinted
+
+
+def test_formats_of_eight_bits_are_advised_for_the_asking(of_model):
+    words = ("odd.py:Odd", "--inputs", "8192x4096:bfloat16", "--dtype", "bfloat16", "--inference", "--json")
+    Path("odd.py").write_text(MODEL.replace("nn.Linear(16, 64)", "nn.Linear(4096, 8192)").replace("64, o", "8192, o"))
+    plain, narrow = (of_model(*words, *more).records for more in ((), ("--float8",)))
+    lines = [" ".join(c.line for r in found for c in r.call.changes) for found in (plain, narrow)]
+    assert "float8" not in lines[0]
+    assert "float8" in lines[1]
 
 
 def test_channels_last_and_compile_are_respected(of_model):

@@ -15,7 +15,7 @@ from gemmlab.report.words import KINDS
 from report.random_records import random_records
 from report.records import ALL, hostile, ragged, square
 
-VOID = {"meta", "br", "img", "link", "hr", "input"}
+VOID = {"meta", "br", "img", "link", "hr", "input", "wbr"}
 
 
 class Checker(HTMLParser):

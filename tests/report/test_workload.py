@@ -207,7 +207,7 @@ def test_every_cause_of_the_model_has_a_meaning():
 def test_only_settings_that_play_a_part_are_told():
     settings = (("float32 multiplications", "float32"), ("float32 convolutions", "tfloat32"), ("autocast", "bfloat16"))
     half = Call(Gemm(64, 64, 64, "bfloat16"), "aten::mm")
-    image = Convolution(32, 64, 56, 56, 64, kernel=3, format="tfloat32")
+    image = Convolution(32, 64, 56, 56, 64, kernel=3, format="float32")
     layer = Call(image.gemm(), "aten::convolution", convolution=image, convolution_pass="forward")
     for calls, told, left in (
         ([half], ("autocast",), ("float32 multiplications", "float32 convolutions")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gemmlab.cli.parse import Flag, Section
-from gemmlab.cli.quantities import cluster, members, pair, scale, seconds, size, width
+from gemmlab.cli.quantities import cluster, is_input, is_pair, members, pair, scale, seconds, size, width
 from gemmlab.problem.columns import number, real
 
 JSON = Flag("json", "Print one Record a line as JSON, and nothing else.")
@@ -129,10 +129,11 @@ WORKLOAD = Section(
     (
         Flag(
             "inputs",
-            "Models: what forward takes, a tensor each: 8x3x224x224, 8x1024:int64, mask=8x1024:bool=1; with blanks "
-            "between, or the flag again. Else the file's own `inputs`.",
-            "SHAPE:FORMAT",
+            "Models: what forward takes, a tensor each, by place or name: 8x3x224x224, or x=8x1024:int64 "
+            "mask=8x1024:bool=1. Else the file's own `inputs`.",
+            "SHAPE:FORMAT ...",
             many=True,
+            more=is_input,
         ),
         Flag("inference", "Models: forward alone, without gradients; else a training step."),
         Flag("autocast", "Models: what torch.autocast computes in, bfloat16 or float16.", "FORMAT"),
@@ -141,10 +142,24 @@ WORKLOAD = Section(
         Flag("compile", "Models: as torch.compile runs it, elementwise operators fused."),
         Flag("optimizer", "Models: a step of this optimiser, too: adamw, adam, momentum, sgd.", "NAME"),
         Flag("dtype", "Models: what the weights are turned into.", "FORMAT"),
-        Flag("arguments", "Models: an argument of NAME, or of a transformers configuration.", "NAME=VALUE", pair, True),
+        Flag(
+            "arguments",
+            "Models: arguments of NAME, or of a transformers configuration.",
+            "NAME=VALUE ...",
+            pair,
+            many=True,
+            more=is_pair,
+        ),
         Flag("config", "Models of transformers: their configuration.", "FILE.json"),
+        Flag("float8", "Models, traces: advise formats of 8 bits, too, which change digits much."),
         Flag("step", "Traces: the step that is told, by its number; default all.", "N", number),
         Flag("top", "How many multiplications are told one by one; default 10, on a page 100.", "N", size),
+        Flag(
+            "summary",
+            "Write what is of the whole network, times of a step, gains and changes, as one JSON object; - is standard "
+            "output.",
+            "FILE",
+        ),
         Flag("diff", "Two traces, models or lists in place of SOURCE, and what changed between them.", "A B", words=2),
     ),
 )
@@ -157,7 +172,7 @@ OUTPUT = Section(
         Flag("plot", "Write the pictures of one multiplication, or a network's treemap, as SVG.", "FILE.svg"),
         Flag("html", "Write a page that needs nothing else.", "FILE"),
         WIDTH,
-        Flag("no_advice", "Leave out what to change."),
+        Flag("no_advice", "One multiplication, or a list of them: leave out what to change."),
     ),
 )
 

@@ -6,7 +6,8 @@ what a whole answer may take (benchmarks/cold_start.py). It also says what is wr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from gemmlab.record import GemmlabError
@@ -21,6 +22,7 @@ class Flag(NamedTuple):
     read: Callable[[str], Any] = str  #: its value from the word; raises GemmlabError
     many: bool = False  #: may be given several times; its values are then a tuple, in order
     words: int = 1  #: how many words are its value; of more than one, each is read alone and the value is a tuple
+    more: Callable[[str], bool] | None = None  #: of `many`: whether a further word behind a value is a value, too
 
     @property
     def typed(self) -> str:
@@ -55,10 +57,12 @@ def parse(words: Sequence[str], sections: Iterable[Section], where: str) -> Word
     known = {flag.typed: flag for section in sections for flag in section.flags}
     plain: list[str] = []
     given: dict[str, Any] = {}
-    left = iter(words)
-    for word in left:
+    left = deque(words)
+    while left:
+        word = left.popleft()
         if word == "--":
             plain += left
+            break
         elif not is_flag(word):
             plain.append(word)
         else:
@@ -70,8 +74,10 @@ def parse(words: Sequence[str], sections: Iterable[Section], where: str) -> Word
                 raise GemmlabError(f"{typed} is given twice", "give it once")
             if not flag.metavar and equals:
                 raise GemmlabError(f"{typed} takes no value, but `{value}` is given", typed)
-            found = value_of(flag, value if equals else None, left) if flag.metavar else True
-            given[flag.name] = (*given.get(flag.name, ()), found) if flag.many else found
+            if flag.many:
+                given[flag.name] = (*given.get(flag.name, ()), *values_of(flag, value if equals else None, left))
+            else:
+                given[flag.name] = value_of(flag, value if equals else None, left) if flag.metavar else True
     return Words(tuple(plain), given)
 
 
@@ -80,11 +86,27 @@ def is_flag(word: str) -> bool:
     return word.startswith("-") and word != "-" and not word[1:2].isdigit()
 
 
-def value_of(flag: Flag, first: str | None, left: Iterator[str]) -> Any:
+def values_of(flag: Flag, first: str | None, left: deque[str]) -> list[Any]:
+    """The values of a flag that takes many: its first, and the words after it that are values, too.
+
+    Words that a shell keeps together by quotation marks are several, where each of them is a value.
+    """
+    words = [first if first is not None else left.popleft() if left else None]
+    while flag.more and left and not is_flag(left[0]) and flag.more(left[0]):
+        words.append(left.popleft())
+    found = []
+    for word in words:
+        parts = (word or "").split()
+        several = flag.more and len(parts) > 1 and all(map(flag.more, parts))
+        found += [read(flag, part) for part in (parts if several else [word])]
+    return found
+
+
+def value_of(flag: Flag, first: str | None, left: deque[str]) -> Any:
     """The value of a flag from what stands behind its `=`, if anything does, and from the words after it."""
     found: list[Any] = []
     while len(found) < flag.words:
-        word = first if first is not None and not found else next(left, None)
+        word = first if first is not None and not found else left.popleft() if left else None
         found.append(read(flag, word))
     return found[0] if flag.words == 1 else tuple(found)
 

@@ -71,6 +71,17 @@ def pair(text: str) -> tuple[str, str]:
     return name.strip(), value
 
 
+def is_pair(word: str) -> bool:
+    """Whether a word is a name and its value; the name is one of Python's."""
+    name, equals, _ = word.partition("=")
+    return bool(equals) and name.isidentifier()
+
+
+def is_input(word: str) -> bool:
+    """Whether a word behind a model's input may be a further one, and is no SOURCE."""
+    return is_pair(word) or word[:1].isdigit() or not re.search("[./:]", word)
+
+
 def scale(text: str) -> BlockScale:
     """Block scales from `float8_e8m0fnu/32`; raises GemmlabError."""
     return BlockScale.parse(text)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gemmlab.cli.main import one_line
 from gemmlab.cli.options import WORKLOAD
-from gemmlab.cli.output import STDOUT, emit
+from gemmlab.cli.output import STDOUT, check_target, emit
 from gemmlab.cli.workload_source import SOURCES, read_workload
 from gemmlab.record import GemmlabError
 
@@ -23,6 +23,8 @@ def explain_workload(source: Sequence[str], given: dict[str, Any], output: dict[
     if not source and "suite" in given and "diff" not in given:
         source, given = (given["suite"],), {name: value for name, value in given.items() if name != "suite"}
     refuse(source, given)
+    if "summary" in given:
+        check_summary(given["summary"], output)
     from gemmlab import chips
 
     chip = chips.load(given["chip"]) if "chip" in given else None  # a trace names its own
@@ -31,8 +33,8 @@ def explain_workload(source: Sequence[str], given: dict[str, Any], output: dict[
 
     if chip is None and "diff" in given:
         chip = shared_chip(works)
-    answers = [answer_of(work, chip) for work in works]
-    if "json" in output or output.get("csv") == STDOUT:
+    answers = [answer_of(work, chip, float8="float8" in given) for work in works]
+    if "json" in output or STDOUT in (output.get("csv"), given.get("summary")):
         for answer in answers:
             lost(answer)
     if "diff" in given:
@@ -40,7 +42,8 @@ def explain_workload(source: Sequence[str], given: dict[str, Any], output: dict[
 
         deliver_difference(difference(*answers), given.get("top"), output)
     else:
-        deliver_answer(answers[0], given.get("top"), output)
+        more = {"summary": given["summary"]} if "summary" in given else {}
+        deliver_answer(answers[0], given.get("top"), output | more)
     return 0
 
 
@@ -64,8 +67,18 @@ def refuse(source: Sequence[str], given: dict[str, Any]) -> None:
         raise GemmlabError("--no-advice is of one multiplication or of a list", "--top N shows fewer rows")
     if "diff" in given and "plot" in given:
         raise GemmlabError("--plot draws one network, but --diff has two", "--html draws both side by side")
-    if "diff" in given and "csv" in given:
-        raise GemmlabError("--csv writes one network, but --diff has two", "--json prints a line for each row")
+    for name in ("csv", "summary"):
+        if "diff" in given and name in given:
+            raise GemmlabError(f"--{name} writes one network, but --diff has two", "--json prints a line for each row")
+
+
+def check_summary(path: str, output: dict[str, Any]) -> None:
+    """Raise GemmlabError where the summary cannot be written, or standard output is for something else."""
+    if path != STDOUT:
+        check_target("--summary", path)
+    elif "json" in output or output.get("csv") == STDOUT:
+        other = "--json" if "json" in output else "--csv -"
+        raise GemmlabError(f"--summary - and {other} would both print on standard output", "--summary FILE")
 
 
 def deliver_answer(answer: Answer, top: int | None, output: dict[str, Any]) -> None:
@@ -91,7 +104,14 @@ def deliver_answer(answer: Answer, top: int | None, output: dict[str, Any]) -> N
 
         return workload_svg(answer)
 
+    def summary() -> str:
+        from gemmlab.report.workload_summary import summary_json
+
+        return summary_json(answer) + "\n"
+
     def printed() -> str:
+        if output.get("summary") == STDOUT:
+            return summary()
         if "json" in output:
             return "".join(record.to_json() + "\n" for record in records)
         if output.get("csv") == STDOUT:
@@ -100,7 +120,7 @@ def deliver_answer(answer: Answer, top: int | None, output: dict[str, Any]) -> N
 
         return workload_text(answer, top=SHOWN if top is None else top, width=output.get("width")) + "\n"
 
-    written = {"csv": csv, "html": page, "plot": picture}
+    written = {"csv": csv, "html": page, "plot": picture, "summary": summary}
     write(
         printed(),
         {output[name]: make() for name, make in written.items() if output.get(name, STDOUT) != STDOUT},
@@ -137,4 +157,4 @@ def write(printed: str, files: dict[str, str], output: dict[str, Any]) -> None:
     for path, text in files.items():
         write_file(path, text)
         print(f"wrote {path}", file=sys.stderr)
-    emit(printed, for_programs="json" in output or output.get("csv") == STDOUT)
+    emit(printed, for_programs="json" in output or STDOUT in (output.get("csv"), output.get("summary")))

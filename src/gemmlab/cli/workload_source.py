@@ -31,7 +31,7 @@ TAKES = {
     "topology": ("format",),
     "table": (*(flag.name for flag in PROBLEM.flags), *(flag.name for flag in SUITE.flags)),
 }
-FOR_ALL = ("chip", "top", "diff")
+FOR_ALL = ("chip", "top", "diff", "float8", "summary")
 #: sections whose flags are of one multiplication, or of lists
 NARROW = (SETTING, PROBLEM, SUITE, KERNEL)
 
@@ -92,9 +92,34 @@ def trace(word: str, given: dict[str, Any]) -> Workload:
 
 def model(word: str, given: dict[str, Any]) -> Workload:
     """A PyTorch model, forward and backward without its weights."""
+    if word.lower().rstrip(":").endswith(".py"):
+        raise nameless(word.rstrip(":"))
     from gemmlab.cli.workload_model import model_workload
 
     return model_workload(word, given)
+
+
+def nameless(path: str) -> GemmlabError:
+    """The error for a file of Python that is given without a name, with the models in it; it is read, not run."""
+    import ast
+
+    require_file(path)
+    try:
+        with open(path, encoding="utf-8") as file:
+            body = ast.parse(file.read()).body
+    except (OSError, ValueError, SyntaxError) as error:
+        return GemmlabError(f"`{path}` cannot be read as Python: {str(error).partition(chr(10))[0]}", "")
+    kinds: dict[str, list[str]] = {
+        each.name: [ast.unparse(base).rpartition(".")[2] for base in each.bases]
+        for each in body
+        if isinstance(each, ast.ClassDef)
+    }
+    models = [name for name, bases in kinds.items() if any("Module" in base or base in kinds for base in bases)]
+    found = models or [each.name for each in body if isinstance(each, ast.FunctionDef)]
+    if not found:
+        return GemmlabError(f"`{path}` names no model, and none is seen in it", f"{path}:NAME")
+    what = "models" if models else "functions"
+    return GemmlabError(f"`{path}` names no model; {what} in it: {', '.join(found[:12])}", f"{path}:{found[-1]}")
 
 
 def topology(word: str, given: dict[str, Any]) -> Workload:

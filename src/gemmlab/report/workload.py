@@ -41,6 +41,7 @@ def workload_text(
         changes(told, top, canvas),
         others(told, top, canvas),
         unread(told, canvas),
+        words(told, top, canvas),
         notes(told, canvas),
     ]
     return joined([section for section in sections if section])
@@ -67,16 +68,18 @@ def table(told: Story, top: int | None, canvas: Canvas) -> list[str]:
         return []
     kinds = sorted({row.known for row in rows})
     lines = headline("Multiplications, most time to gain first", "", canvas)
-    said = f"times and FLOP counted, time {' or '.join(kinds)}, gain predicted; of one step"
-    lines += canvas.wrap(said if told.steps > 1 else said.removesuffix("; of one step"), 2, "dim")
+    said = f"times and FLOP counted, time {' or '.join(kinds)}, gain predicted"
+    said += "; of one step" if told.steps > 1 else ""
+    said += f"; -: {told.cut_off}" if any(row.gain == "-" for row in rows) else ""
+    lines += canvas.wrap(said, 2, "dim")
     if canvas.narrow:
-        lines += [line for row in rows for line in stacked(row, len(kinds) > 1, canvas)]
+        lines += [line for row in rows for line in stacked(row, told, len(kinds) > 1, canvas)]
     else:
         digits = max(DIGITS, len(str(rows[-1].number)))
         room = canvas.width - digits - 1 - sum(SIZES) - len(SIZES) - MARGIN - BOUND
         heads = "".join(f" {text:>{size}}" for text, size in zip(HEADS, SIZES, strict=True))
         lines.append(canvas.paint(f"{'':{digits + 1 + room}}{heads}{'':{MARGIN}}bound", "dim"))
-        lines += [line for row in rows for line in side_by_side(row, (digits, room), len(kinds) > 1, canvas)]
+        lines += [line for row in rows for line in side_by_side(row, told, (digits, room), len(kinds) > 1, canvas)]
     left = told.left(top)
     return [*lines, *canvas.wrap(f"{left}: --top {top_of(told)} shows all", hang=2)] if left else lines
 
@@ -86,7 +89,7 @@ def top_of(told: Story) -> int:
     return len(told.known())
 
 
-def side_by_side(row: Told, columns: tuple[int, int], mixed: bool, canvas: Canvas) -> list[str]:
+def side_by_side(row: Told, told: Story, columns: tuple[int, int], mixed: bool, canvas: Canvas) -> list[str]:
     """One multiplication: its figures in columns behind those of its number and name, then why and what it is."""
     digits, room = columns
     figures = (row.times, row.flop, row.share, row.time, row.gain)
@@ -94,7 +97,7 @@ def side_by_side(row: Told, columns: tuple[int, int], mixed: bool, canvas: Canva
     tail += f"{'':{MARGIN}}{shorten(canvas.fit(row.bound), BOUND)}"
     name, mark = canvas.fit(row.name), f"{row.number:>{digits}} "
     if any(len(text) > size for text, size in zip(figures, SIZES, strict=True)):
-        return stacked(row, mixed, canvas)
+        return stacked(row, told, mixed, canvas)
     if cells(name) > room:
         lines = canvas.wrap(f"{mark.strip()} {name}", digits - len(str(row.number)), "strong", 3)
         lines.append(" " * (len(mark) + room) + tail)
@@ -103,10 +106,10 @@ def side_by_side(row: Told, columns: tuple[int, int], mixed: bool, canvas: Canva
     return lines + canvas.wrap(below(row, mixed), digits + 1, "dim", 2)
 
 
-def stacked(row: Told, mixed: bool, canvas: Canvas) -> list[str]:
+def stacked(row: Told, told: Story, mixed: bool, canvas: Canvas) -> list[str]:
     """One multiplication of a narrow terminal."""
     lines = canvas.wrap(f"{row.number} {row.name}, {row.times} times", style="strong", hang=2)
-    gain = f"{row.gain} to gain" if row.gain != "-" else "nothing to gain"
+    gain = f"{row.gain} to gain" if row.gain != "-" else told.cut_off
     text = f"{row.time}, {row.share} of the time, {row.flop} of the FLOP; {gain}; bound {row.bound}"
     return [*lines, *canvas.wrap(text, 2, hang=2), *canvas.wrap(below(row, mixed), 2, "dim", 2)]
 
@@ -119,8 +122,8 @@ def below(row: Told, mixed: bool) -> str:
 
 
 def changes(told: Story, top: int | None, canvas: Canvas) -> list[str]:
-    """What to change, as lines to paste, numbered as the rows name them."""
-    found = told.changes()
+    """What to change, as lines to paste, numbered as the rows name them; few rows hide no change that is counted."""
+    found, top = told.changes(), None if top is None else max(top, SHOWN)
     if not found:
         return []
     lines = headline("What to change", "predicted", canvas)
@@ -130,7 +133,7 @@ def changes(told: Story, top: int | None, canvas: Canvas) -> list[str]:
     if left:
         most = amount(left[0].gain_s, "s")
         lines += canvas.wrap(f"{several(len(left), 'more change')} of at most {most} each: --top {len(found)}", 2)
-    return lines
+    return lines + canvas.wrap(told.unlisted(), 2)
 
 
 def change_lines(number: int, change: Change, canvas: Canvas) -> list[str]:
@@ -187,6 +190,12 @@ def unread(told: Story, canvas: Canvas) -> list[str]:
         return []
     lines = headline("Multiplications that could not be read: in no row above", "", canvas)
     return lines + list(chain.from_iterable(canvas.wrap(row, 2, hang=2) for row in rows))
+
+
+def words(told: Story, top: int | None, canvas: Canvas) -> list[str]:
+    """What causes and bounds mean."""
+    lines = [line for word, means in told.meanings(top) for line in canvas.wrap(f"{word}: {means}", 2, hang=2)]
+    return [*headline("Words", "", canvas), *lines] if lines else []
 
 
 def notes(told: Story, canvas: Canvas) -> list[str]:

@@ -16,6 +16,8 @@ from gemmlab.report.words import amount, clean, several
 from gemmlab.report.workload_story import SHOWN, STEPPED, Placed, Story, exact, grouped, shown_format, shown_place
 
 SIZES = (11, 11, 11)  #: columns of both times and their difference
+READINGS = 0.05  #: of a measured time, by which two steps of one program differ anyway
+LITTLE = 0.001  #: of a step: a measured difference below is no difference
 NOTABLE = 0.01  #: of a step: an operator that multiplies nothing is told where its time changes by more
 
 
@@ -52,6 +54,10 @@ class Sides(NamedTuple):
         a, b = self.a.step_s, self.b.step_s
         if min(a, b) <= 0:
             return ["One of them takes no time: they cannot be compared"]
+        if (self.a.whole == "all of it") != (self.b.whole == "all of it"):
+            whole = (f"{self.a.whole} of {amount(a, 's')}", f"{self.b.whole}, {amount(b, 's')}")
+            kinds = (self.found.before.workload.kind, self.found.after.workload.kind)
+            return [f"A is a {kinds[0]} and B a {kinds[1]}: their times, {whole[0]} and {whole[1]}, are of two things"]
         if abs(self.found.time_s) < 0.005 * max(a, b):
             said = [f"Both take the same time: {amount(a, 's')} and {amount(b, 's')}"]
         else:
@@ -87,7 +93,22 @@ class Sides(NamedTuple):
 
     def rows(self) -> list[tuple[Line, str]]:
         """The multiplications that differ, and in what."""
-        return [(self.row(changed), self.detail(changed)) for changed in self.found.rows]
+        return [(self.row(changed), self.detail(changed)) for changed in self.notable()]
+
+    def notable(self) -> list[Changed]:
+        """Those that differ by more than two readings of one kernel do."""
+        return [changed for changed in self.found.rows if not self.noise(changed)]
+
+    def noise(self, changed: Changed) -> bool:
+        """Whether all that differs are two measured times, and those by little of their own or of a step's."""
+        if changed.what != ("time",) or changed.before is None or changed.after is None:
+            return False
+        calls = [row.record.call for row in (changed.before, changed.after)]
+        if any(call is None or call.known != "measured" for call in calls):
+            return False
+        steps = (self.a.steps, self.b.steps)
+        longer = max(call.time_s / step for call, step in zip(calls, steps, strict=True) if call)
+        return abs(changed.time_s) < max(READINGS * longer, LITTLE * max(self.a.step_s, self.b.step_s))
 
     def row(self, changed: Changed) -> Line:
         """One of them."""
@@ -133,7 +154,11 @@ class Sides(NamedTuple):
 
     def same(self) -> str:
         """How many differ in nothing."""
-        return f"{several(self.found.same, 'multiplication')} of both without a difference" if self.found.same else ""
+        said = [f"{several(self.found.same, 'multiplication')} of both without a difference"] if self.found.same else []
+        if near := len(self.found.rows) - len(self.notable()):
+            word = "multiplication differs" if near == 1 else "multiplications differ"
+            said.append(f"{near} {word} in time alone, by no more than two readings of one kernel do")
+        return "; ".join(said)
 
     def unread(self) -> list[str]:
         """What could not be read in either."""
@@ -172,7 +197,7 @@ def difference_text(
     for line, detail in rows[:shown]:
         table += [*in_columns(line, canvas), *canvas.wrap(detail, 4, "dim", 2)]
     if len(rows) > shown:
-        rest = sum(changed.time_s for changed in found.rows[shown:])
+        rest = sum(changed.time_s for changed in sides.notable()[shown:])
         table += canvas.wrap(f"{len(rows) - shown} more: {signed(rest)} together; --top {len(rows)} shows all", 2)
     table += canvas.wrap(sides.same(), 2)
     others = sides.others()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from gemmlab.experiment.workload.answer import Answer
-from gemmlab.report.page import card, code, document, fact_table, tag, text
+from gemmlab.report.page import card, code, document, tag, text
 from gemmlab.report.words import clean, percent, several
 from gemmlab.report.workload_picture import PHONE, WIDE, treemap
 from gemmlab.report.workload_pieces import VIEWS, looks_of
@@ -30,6 +32,9 @@ STYLE = """
 .lines pre{margin:6px 0;padding:8px 10px;background:var(--desk);border-radius:6px}
 .lines pre{white-space:pre-wrap;overflow-wrap:anywhere}
 .lines .gain{white-space:normal}
+.words{margin:0;display:grid;grid-template-columns:max-content minmax(0,1fr);gap:2px 14px}
+.words dt{font-weight:600}.words dd{margin:0}.part td:first-child{padding-left:1.4em}
+@media screen and (max-width:560px){.words{display:block}.words dd{margin:0 0 5px}}
 @media screen and (max-width:560px){.rows thead{display:none}.rows tr,.rows td{display:block}
 .rows tr.main{padding-top:7px}.rows .sub td:first-child{display:none}
 .rows tr.main td{border:0;padding:0;text-align:left;display:inline}.rows tr.main td:first-child::after{content:" "}
@@ -49,16 +54,27 @@ def workload_html(answer: Answer, top: int | None = None) -> str:
     records = [row.record for row in answer.rows][:MOST_RECORDS]
     parts = [
         opening(told),
-        card("Where a step's time goes", fact_table(told.facts())),
+        card(f"Where the time of {told.whole} goes", parts_table(told)),
         map_card(told, shown),
-        table_card(told, shown),
         changes_card(told, shown),
+        table_card(told, shown),
         rest_card(told),
         unread_card(told),
+        words_card(told, shown),
         notes_card(told, len(answer.rows)),
     ]
     heading = f"{clean(answer.workload.source)}: its multiplications, and what to change"
     return document(heading, "\n".join(part for part in parts if part), records, STYLE)
+
+
+def parts_table(told: Story) -> str:
+    """The facts, parts of the one above them set in."""
+    rows = "".join(
+        f"<tr{' class=part' if fact.label.startswith(' ') else ''}><td>{text(fact.label)}</td>"
+        f'<td class="n">{text(fact.value)}</td><td class="n">{tag(fact.kind)}</td></tr>'
+        for fact in told.facts()
+    )
+    return f'<table class="facts"><tbody>{rows}</tbody></table>' if rows else ""
 
 
 def opening(told: Story) -> str:
@@ -101,18 +117,21 @@ def table_card(told: Story, shown: int) -> str:
     heads = ("", "multiplication", "times", "FLOP", "of time", "time", "to gain", "bound", "cause")
     right = {"times", "FLOP", "of time", "time", "to gain"}
     cells = "".join(f"<th{' class=n' if head in right else ''}>{head}</th>" for head in heads)
-    body = "".join(row_lines(row) for row in rows)
+    mixed = len({row.known for row in rows}) > 1
+    body = "".join(row_lines(row, mixed) for row in rows)
     left = told.left(shown)
     more = f'<p class="quiet">{text(left)}.</p>' if left else ""
     table = (
         f'<div class="scroll"><table class="rows"><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table></div>'
     )
     kinds = " ".join(tag(kind) for kind in ("counted", *sorted({row.known for row in rows} | {"predicted"})))
-    said = "<p>Times and FLOP are counted, the time is as each row says, the gain predicted.</p>"
+    known = "as each row says" if mixed else rows[0].known
+    said = f"<p>Times and FLOP are counted, the time is {known}, the gain predicted."
+    said += f" A dash: {told.cut_off}.</p>" if any(row.gain == "-" for row in rows) else "</p>"
     return card(f"Multiplications, most time to gain first {kinds}", said, table, more)
 
 
-def row_lines(row: Told) -> str:
+def row_lines(row: Told, mixed: bool) -> str:
     """One multiplication: its figures, and below what it is."""
     figures = zip(HEADS[2:7], (row.times, row.flop, row.share, row.time, row.gain), strict=True)
     cells = "".join(f'<td class="n" data-head="{head}">{text(cell)}</td>' for head, cell in figures)
@@ -120,7 +139,7 @@ def row_lines(row: Told) -> str:
     cells += "".join(f'<td data-head="{head}">{text(cell)}</td>' for head, cell in why)
     main = f"<td>{row.number}</td><td><b>{text(row.name)}</b></td>{cells}"
     links = ", ".join(f'<a href="#change-{number}">change {number}</a>' for number in row.changes[:6])
-    detail = "; ".join(filter(None, (links, text(row.detail), f"time {row.known}")))
+    detail = "; ".join(filter(None, (links, text(row.detail), f"time {row.known}" if mixed else "")))
     return (
         f'<tr class="main" id="row-{row.number}">{main}</tr>'
         f'<tr class="sub"><td></td><td colspan="8"><span class="why">{detail}</span></td></tr>'
@@ -133,6 +152,7 @@ def changes_card(told: Story, shown: int) -> str:
     items = "".join(change_item(number, change, shown) for number, change in enumerate(found[:shown], 1))
     left = found[shown:]
     more = f'<p class="quiet">{several(len(left), "more change")}, each of less gain.</p>' if left else ""
+    more += f'<p class="quiet">{text(told.unlisted())}.</p>' if told.unlisted() else ""
     return card(f"What to change {tag('predicted')}", f'<ol class="advice lines">{items}</ol>', more) if items else ""
 
 
@@ -161,10 +181,12 @@ def code_line(line: str) -> str:
 def rest_card(told: Story) -> str:
     """What is not multiplication."""
     rows = told.rest()
+    kinds = sorted({row.known for row in rows})
+    mixed = len(kinds) > 1
     body = "".join(
-        f'<tr><td>{text(row.name)}</td><td class="n">{text(told.times(row.number))}</td>'
+        f'<tr><td class="name">{breakable(row.name)}</td><td class="n">{text(told.times(row.number))}</td>'
         f'<td class="n whole">{text(told.seconds(row.time_s))}</td><td class="n">{text(told.share(row.time_s))}</td>'
-        f'<td class="n">{tag(row.known)}</td></tr>'
+        + (f'<td class="n">{tag(row.known)}</td></tr>' if mixed else "</tr>")
         for row in rows[:OTHERS]
     )
     if not body:
@@ -176,15 +198,30 @@ def rest_card(told: Story) -> str:
         if count > 0
         else ""
     )
-    heads = '<th>operator</th><th class="n">times</th><th class="n">time</th><th class="n">of time</th><th></th>'
+    heads = (
+        '<th>operator</th><th class="n">times</th><th class="n">time</th><th class="n">of time</th>'
+        + "<th></th>" * mixed
+    )
     table = f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
-    return card("What is not multiplication", f'<div class="scroll">{table}</div>', more)
+    title = f"What is not multiplication {' '.join(map(tag, kinds))}"
+    return card(title, f'<div class="scroll">{table}</div>', more)
+
+
+def breakable(name: str) -> str:
+    """An operator's name, to be broken between its words alone."""
+    return re.sub(r"(::|_|\.)", r"\1<wbr>", text(name))
 
 
 def unread_card(told: Story) -> str:
     """What multiplies and could not be read."""
     items = "".join(f"<li>{text(row)}</li>" for row in told.unread())
     return card("Multiplications that could not be read: in no row above", f"<ul>{items}</ul>") if items else ""
+
+
+def words_card(told: Story, shown: int) -> str:
+    """What causes and bounds mean."""
+    rows = "".join(f"<dt>{text(word)}</dt><dd>{text(means)}</dd>" for word, means in told.meanings(shown))
+    return card("Words", f'<dl class="words">{rows}</dl>') if rows else ""
 
 
 def notes_card(told: Story, rows: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from html import escape
 
@@ -16,6 +17,7 @@ WIDE, PHONE = (1080.0, 600.0), (340.0, 560.0)
 LEAST_PIXELS = 45.0  #: a smaller piece cannot be told from its neighbours
 MOST_PIECES = 600  #: of a picture, the smaller ones together
 LEGEND, CAPTION = 22.0, 20.0
+PARTS = re.compile(r"[^ _.]*(?:[ _.]+|$)")  #: of a name, each with what ends it
 PART_HEAD = 17.0  #: a part's name
 FILL = {"grid": 0.5, "quiet": 0.16, "ink": 0.1}  #: how strong a colour lies on the paper
 SHADE = 0.26
@@ -154,17 +156,40 @@ def draw_piece(drawing: Drawing, piece: Piece, area: Area, look: Look, more: tup
 
 
 def label(piece: Piece, area: Area, size: float) -> list[str]:
-    """The lines of a piece's text that its rectangle holds: the number and the name, cut, or the number alone."""
+    """The lines of a piece's text that its rectangle holds: the number and the name, whole where that may be.
+
+    A name that is too long is said shorter, then broken into lines between its words, then cut; last, the number alone.
+    """
     room, lines = area.width - 12, int((area.height - 7) // (size + 3))
     if lines < 1:
         return []
     mark = f"{piece.number} " if piece.number else ""
+    for name in (piece.name, *piece.shorter):
+        if text_width(mark + clean(name), size, True) <= room:
+            said = [line for line in piece.lines if text_width(clean(line), size) <= room]
+            return [mark + name, *said[: lines - 1]]
+    broken = broken_name(mark + clean((piece.name, *piece.shorter)[-1]), size, room)
+    if broken and len(broken) <= lines:
+        said = [line for line in piece.lines if text_width(clean(line), size) <= room]
+        return [*broken, *said[: lines - len(broken)]]
     first = fit(f"{mark}{piece.name}", size, room, True)
-    if len(first.removesuffix("...")) < len(mark) + min(4, len(piece.name)):
+    if len(first.removesuffix("...")) < len(mark) + min(6, len(piece.name)):
         alone = mark.strip()
         return [alone] if alone and text_width(alone, size, True) <= room else []
-    said = [line for line in piece.lines if text_width(clean(line), size) <= room]
-    return [first, *said[: lines - 1]]
+    return [first]
+
+
+def broken_name(name: str, size: float, room: float) -> list[str]:
+    """A name in lines, broken behind its blanks, underscores and dots; nothing where a part alone is too long."""
+    found = [""]
+    for part in PARTS.findall(name):
+        if text_width(found[-1] + part.rstrip(), size, True) <= room:
+            found[-1] += part
+        elif text_width(part.rstrip(), size, True) <= room:
+            found.append(part)
+        else:
+            return []
+    return [line.rstrip() for line in found]
 
 
 def filled_area(area: Area, look: Look, ident: str) -> str:

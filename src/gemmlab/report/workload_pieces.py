@@ -9,7 +9,7 @@ from gemmlab.report.words import clean, percent
 from gemmlab.report.workload_story import Other, Placed, Story, own_name, part_of, shown_place
 
 NOTHING, OTHER, IDLE, UNREAD, MORE = (
-    "nothing to gain",
+    "no change known",
     "not multiplication",
     "no kernel runs",
     "not read",
@@ -39,6 +39,7 @@ class Piece(NamedTuple):
     tip: str  #: everything, in a line
     look: str
     number: int = 0  #: of the table's row; 0 for none
+    shorter: tuple[str, ...] = ()  #: the name, ever shorter, for where there is little room
 
 
 class Part(NamedTuple):
@@ -116,14 +117,18 @@ def piece_of(placed: Placed, value: float, told: Story) -> Piece:
     """One multiplication."""
     section, row = placed.section, told.told(placed, ())
     look = clean(section.cause) or "unnamed" if section.gain_s > 0 else NOTHING
-    gain = f"{row.gain} to gain" if section.gain_s > 0 else NOTHING
+    gain = f"{row.gain} to gain" if section.gain_s > 0 else told.cut_off
     facts = f"{row.flop} of the FLOP, counted; {row.time}, {row.share} of the time, {row.known}; {gain}, predicted"
     where = shown_place(placed.row.call)
     tip = ". ".join(filter(None, (f"{placed.number}: {told.often(section.count)} {row.name}", where, facts, row.cause)))
     name = own_name(placed.row.call) or row.name
-    name += ", backward" if placed.row.call.phase == "backward" else ""
+    backward = placed.row.call.phase == "backward"
+    shorter = tuple(dict.fromkeys((f"{name} back", name))) if backward else ()
+    name += ", backward" if backward else ""
     times = f"{row.times} times " if row.times != "1" else ""
-    return Piece(value, name, (f"{times}{row.name}", f"{row.time}, {row.share}", gain), tip, look, placed.number)
+    return Piece(
+        value, name, (f"{times}{row.name}", f"{row.time}, {row.share}", gain), tip, look, placed.number, shorter
+    )
 
 
 def rest_of(told: Story) -> list[Part]:
@@ -131,10 +136,10 @@ def rest_of(told: Story) -> list[Part]:
     answer = told.answer
     others = tuple(other_piece(each, told) for each in told.rest() if each.time_s > 0)
     found = [Part(OTHER, others)] if others else []
-    for look, time_s in ((IDLE, answer.idle_s), (UNREAD, answer.unread_s)):
+    for look, time_s, known in ((IDLE, answer.idle_s, answer.known), (UNREAD, answer.unread_s, "measured")):
         if time_s > 0:
             text = f"{told.seconds(time_s)}, {told.share(time_s)}"
-            found.append(Part(look, (Piece(time_s, look, (text,), f"{look}. {text} of the time, measured", look),)))
+            found.append(Part(look, (Piece(time_s, look, (text,), f"{look}. {text} of the time, {known}", look),)))
     return found
 
 

@@ -14,12 +14,15 @@ from gemmlab.record.workload import CallSection, ChangeSection
 from gemmlab.report import story
 from gemmlab.report.canvas import shorten
 from gemmlab.report.words import amount, bound_key, clean, percent, several, speedup
+from gemmlab.report.workload_words import meanings
 from gemmlab.units import significant
 from gemmlab.workload import Call
 
 LONGEST_PLACE = 120  #: characters of a place
 SHOWN = 10  #: rows, and changes, that are told one by one unless --top says otherwise
-LEAST = 0.005  #: share of a step below which a gain is none
+LEAST = 0.005  #: share of a step below which the gain of all changes together is none
+#: what a `-` means: below situation.WORTH a gain is within what two kernels of one library differ by
+CUT_OFF = "no change gains 3% of it"
 
 
 class Told(NamedTuple):
@@ -35,7 +38,7 @@ class Told(NamedTuple):
     bound: str
     cause: str
     known: str  #: how its time is known
-    detail: str  #: formats, layout and gaps, what it is part of
+    detail: str  #: formats, layout and gaps, what it is part of, how fast it runs
     changes: tuple[int, ...]  #: numbers of the changes that are of it
 
 
@@ -68,6 +71,12 @@ class Story(NamedTuple):
         return max(1, self.answer.workload.steps)
 
     @property
+    def whole(self) -> str:
+        """What the times are of."""
+        work = self.answer.workload
+        return ("a step" if work.marked else "the recording") if work.kind in STEPPED else "all of it"
+
+    @property
     def step_s(self) -> float:
         """What a step takes."""
         return self.answer.time_s / self.steps
@@ -91,40 +100,80 @@ class Story(NamedTuple):
     def setting(self) -> list[str]:
         """What was read, and on what it is predicted."""
         work = self.answer.workload
-        said = [
-            clean(work.source),
-            f"{work.kind}, {several(self.steps, 'step')}" if work.kind in STEPPED else work.kind,
-        ]
-        said += [clean(f"{name} {value}") for name, value in work.settings]
-        lines = ["; ".join(said)]
+        steps = several(self.steps, "step") if work.marked else "no step marks: the whole recording"
+        said = [clean(work.source), f"{work.kind}, {steps}" if work.kind in STEPPED else work.kind]
+        said += [clean(f"{name} {value}") for name, value in work.settings if self.used(name)]
+        if work.kind not in STEPPED:
+            said.append(", ".join(sorted({clean(call.problem.a_format) for call in work.calls})))
+        lines = ["; ".join(filter(None, said))]
         if work.chip:
             lines.append(clean(f"recorded on {work.chip}"))
+        if not self.answer.chip:
+            return [*lines, "nothing is predicted"]
         first = next((row.record for row in self.answer.rows if row.record.chip), None)
         status = f", {story.chip_status(first)}" if first else ""
-        return [*lines, clean(f"predicted for {self.answer.chip}{status}")]
+        lines.append(clean(f"predicted for one {self.answer.chip}{status}"))
+        return [*lines[:-1], f"{lines[-1]}; {self.accuracy()}"] if self.accuracy() else lines
+
+    def used(self, setting: str) -> bool:
+        """Whether a setting plays a part here: what float32 may be computed in does where something is float32."""
+        if setting not in OF_FLOAT32:
+            return True
+        layers = setting == "float32 convolutions"
+        return any(
+            (call.convolution is not None) == layers and call.problem.a_format in ("float32", "tfloat32")
+            for call in self.answer.workload.calls
+        )
 
     def verdicts(self) -> list[str]:
         """Amdahl's line: what perfect multiplications would gain, then what is advised."""
-        answer, step = self.answer, "a step" if self.answer.workload.kind in STEPPED else "all of it"
+        answer, step = self.answer, self.whole
         if not answer.rows:
             return ["No multiplication could be read" if self.answer.workload.unread else "It multiplies no matrices"]
         if answer.time_s <= 0:
             return ["Nothing here takes any time"]
+        if not answer.chip:
+            return [f"Measured alone: what {step} may gain is predicted for a chip, with --chip NAME"]
         perfect, advised = answer.perfect_gain, answer.advised_gain
-        first = f"If every multiplication were at its limit, {step} is predicted to take {exact(perfect)} less time"
-        said = [f"{first}: {self.after(perfect)}"]
+        first = f"If every multiplication were at its limit, all else as it is, {step} is predicted to take"
+        said = [f"{first} {exact(perfect)} less time: {self.after(perfect)}"]
         if advised < LEAST:
             said.append("No change to them is found that is predicted to gain 0.5%")
         else:
-            said.append(
-                f"The changes to them below are predicted to gain {exact(advised)} together: {self.after(advised)}"
-            )
+            beside = answer.advised_rest_s / self.steps
+            more = f", {amount(beside, 's')} of it beside the multiplications" if beside > LEAST * self.step_s else ""
+            said.append(f"{self.taken()} predicted to gain {exact(advised)} together: {self.after(advised)}{more}")
         whole = next((change for change in self.changes() if not change.rows), None)
         if whole and whole.share >= max(LEAST, perfect):
             said.append(
                 f"More is lost to another cause, {clean(whole.section.cause)}: up to {exact(whole.share)} of the time"
             )
         return said
+
+    def taken(self) -> str:
+        """Which changes go together, by their numbers below."""
+        numbers = [n for n, change in enumerate(self.changes(), 1) if change.section.line in self.answer.advised]
+        if not numbers:
+            return "The changes to them below are"
+        return f"Change {numbers[0]} below is" if len(numbers) == 1 else f"Changes {listed(numbers)} below are"
+
+    def unlisted(self) -> str:
+        """What is said of changes that are too small for a line; empty where there are none."""
+        if not self.answer.unlisted:
+            return ""
+        count, most = self.answer.unlisted, self.seconds(self.answer.unlisted_s)
+        return f"{several(count, 'smaller change')} of at most {most} each: --json has {'it' if count == 1 else 'them'}"
+
+    def accuracy(self) -> str:
+        """How far such predictions were from measurement; empty where nothing is predicted of a step."""
+        answer, found = self.answer, self.answer.accuracy
+        if answer.workload.kind not in STEPPED or not answer.chip:
+            return ""
+        if found is None:
+            return "not measured there: how far off is not known"
+        gains = found.gains_of_traces if answer.known == "measured" else found.gains_of_models
+        steps = f"steps {off(found.step)} off, " if answer.known != "measured" else ""
+        return f"of {found.networks} networks measured there, {steps}gains {off(gains)} off"
 
     def after(self, share: float) -> str:
         """A step's time before and after it is shorter by a share."""
@@ -134,13 +183,13 @@ class Story(NamedTuple):
         """Where a step's time goes, and how much of its work is in multiplications."""
         answer = self.answer
         multiplied, rest = kinds_of(row.call_known for row in self.known()), kinds_of(r.known for r in answer.rest)
-        name = "a step" if answer.workload.kind in STEPPED else "all together"
+        name = self.whole if answer.workload.kind in STEPPED else "all together"
         found = [story.Fact(name, self.seconds(answer.time_s), answer.known)] if answer.time_s > 0 else []
         parts = [
             ("multiplications", answer.multiplying_s, multiplied or answer.known),
             ("everything else", answer.rest_s, rest or answer.known),
             ("not read, see below", answer.unread_s, "measured"),
-            ("no kernel runs", answer.idle_s, "measured"),
+            ("no kernel runs", answer.idle_s, answer.known),
         ]
         found += [
             story.Fact(f"  {label}", f"{self.seconds(time)}, {self.share(time)}", kind)
@@ -151,6 +200,20 @@ class Story(NamedTuple):
         if flop:
             share = f", {exact(answer.flop_share)} of all" if answer.workload.others else ""
             found.append(story.Fact("multiplications' work", amount(flop, "FLOP") + share, "counted"))
+        return found + self.rates()
+
+    def rates(self) -> list[story.Fact]:
+        """Work a second, its share of the peak, and what of the inputs a second takes."""
+        answer = self.answer
+        if answer.time_s <= 0 or not answer.workload.flop:
+            return []
+        said = amount(answer.workload.flop / answer.time_s, "FLOP/s")
+        if answer.at_peak_s > 0 and answer.chip:
+            said += f", {percent(answer.at_peak_s / answer.time_s)} of the peak"
+        found = [story.Fact("work a second", said, answer.known)]
+        if inputs := fed(dict(answer.workload.settings).get("inputs", "")):
+            number, thing = inputs
+            found.append(story.Fact(f"{thing} a second", rounded(number / self.step_s), answer.known))
         return found
 
     def known(self) -> list[Placed]:
@@ -183,7 +246,9 @@ class Story(NamedTuple):
             bound_key(record.prediction.bound) if record.prediction else "-",
             clean(section.cause),
             section.known,
-            "; ".join(filter(None, (shown_format(placed), shown_layout(placed), shown_place(call)))),
+            "; ".join(
+                filter(None, (shown_format(placed), shown_layout(placed), shown_place(call), shown_rate(placed)))
+            ),
             changes,
         )
 
@@ -195,13 +260,11 @@ class Story(NamedTuple):
         flop, time = sum(r.section.flop_share for r in rest), sum(r.section.time_s for r in rest)
         gain = sum(r.section.gain_s for r in rest)
         said = f"{percent(flop)} of the FLOP, {self.seconds(time)}, {self.share(time)} of the time"
-        return f"{len(rest)} more: {said}, {self.seconds(gain) if gain > 0 else 'nothing'} to gain"
+        more = f"{self.seconds(gain)} to gain" if gain > 0 else self.cut_off
+        return f"{len(rest)} more: {said}, {more}"
 
     def changes(self) -> list[Change]:
-        """Every change once, with the rows that it is good for; the largest gain first.
-
-        What the whole program gains by is a share of its time with the waiting that a predicted step leaves out.
-        """
+        """Every change once, with the rows that it is good for; the largest gain first."""
         rows: dict[str, list[int]] = {}
         for placed in self.known():
             for change in placed.section.changes:
@@ -211,7 +274,7 @@ class Story(NamedTuple):
                 change,
                 tuple(dict.fromkeys(rows.get(change.line, ()))),
                 change.gain_s / self.steps,
-                self.share_of(change) if change.line in rows else 1 - 1 / change.predicted_speedup,
+                self.share_of(change),
             )
             for change in self.answer.changes
         ]
@@ -238,6 +301,18 @@ class Story(NamedTuple):
             for each in self.answer.workload.unread
         ]
 
+    @property
+    def cut_off(self) -> str:
+        """What a row with nothing to gain is told to have."""
+        return CUT_OFF if self.answer.chip else "no gain predicted"
+
+    def meanings(self, top: int | None = None) -> list[tuple[str, str]]:
+        """The causes and bounds that the first rows, and the changes, name, with what they mean."""
+        rows = self.known()[:top]
+        causes = [*(clean(each.section.cause) for each in rows), *(clean(each.cause) for each in self.answer.changes)]
+        known = (each.row.record.prediction for each in rows)
+        return meanings(causes, [bound_key(each.bound) for each in known if each])
+
     def notes(self) -> list[str]:
         """What else is to be said."""
         said = [clean(note) for note in dict.fromkeys((*self.answer.workload.notes, *self.answer.notes))]
@@ -259,9 +334,52 @@ class Placed(NamedTuple):
         return self.section.known
 
 
+#: an input with its shape and format, as a model's settings tell it
+FED = re.compile(r"(?:[A-Za-z_]\w*=)?(?P<shape>\d+(?:x\d+)*):(?P<format>\w+)")
 INSTANCE = re.compile(r"_\d+$")  #: which of its class a module is, as a trace counts them: `Block_3`
 RUNS = 5  #: runs of row numbers that are written out
+OF_FLOAT32 = ("float32 multiplications", "float32 convolutions")  #: settings of what float32 is computed in
 STEPPED = ("trace", "model")  #: kinds of a workload that are a program's steps
+
+
+def off(errors: tuple[float, float]) -> str:
+    """The lowest and the highest of errors: `-16% to +6%`."""
+    return " to ".join(f"{100 * error:+.0f}%" for error in errors)
+
+
+def listed(numbers: Sequence[int]) -> str:
+    """`1 and 3`, `1, 3 and 4`."""
+    return f"{', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
+
+
+def peak_share(placed: Placed) -> float | None:
+    """What a multiplication takes at the peak of its format, over its time; None where no peak is known."""
+    known, section = placed.row.record.prediction, placed.section
+    if known is None or section.time_s <= 0 or not section.predicted_time_s:
+        return None
+    return known.compute_time_s * section.count / section.time_s
+
+
+def fed(inputs: str) -> tuple[int, str] | None:
+    """How many of what a step takes in: tokens of whole numbers by two axes, images, or samples; None where unknown."""
+    words = inputs.split()
+    first = next((word for word in words if word.startswith("input_ids=")), words[0] if words else "")
+    found = FED.fullmatch(first)
+    if not found:
+        return None
+    sides = [int(side) for side in found["shape"].split("x")]
+    if "int" in found["format"]:
+        return (sides[0] * sides[1], "tokens") if len(sides) == 2 else None
+    return (sides[0], "images" if len(sides) == 4 else "samples") if len(sides) > 1 else None
+
+
+def rounded(value: float) -> str:
+    """A number of things a second: `259,000`, `12.3`."""
+    digits = 3
+    if value < 10**digits:
+        return significant(value, digits)
+    unit = 10 ** (len(str(int(value))) - digits)
+    return f"{round(value / unit) * unit:,}"
 
 
 def exact(share: float) -> str:
@@ -313,6 +431,15 @@ def shown_layout(placed: Placed) -> str:
     said += [f"in {call.fused}"] if call.fused else []
     said += ["half masked"] if call.causal else []
     return clean(", ".join(said))
+
+
+def shown_rate(placed: Placed) -> str:
+    """Its work a second, and the share of its format's peak."""
+    if placed.section.time_s <= 0:
+        return ""
+    peak = peak_share(placed)
+    share = f", {percent(peak)} of peak" if peak is not None else ""
+    return amount(placed.row.flop_per_s, "FLOP/s") + share
 
 
 def shown_place(call: Call) -> str:
@@ -371,15 +498,19 @@ def around(place: str) -> str:
 
 
 def own_name(call: Call) -> str:
-    """What a multiplication is called inside its part: the last of its place."""
+    """What a multiplication is called inside its part: the last of its place that is no number of a layer."""
     place = pattern(call.places)
-    return clean(place if "(" in place else place.rpartition(".")[2]) or clean(call.operator)
+    if call.fused and "attention" in call.fused:
+        return "attention"
+    last = next((part for part in reversed(place.split(".")) if part != "*"), "")
+    return clean(place if "(" in place else last) or clean(call.operator)
 
 
 def gain_text(change: Change) -> str:
     """What a change gains: of a step, and the multiplication itself."""
     faster = speedup(change.section.predicted_speedup)
-    more = f", {faster} there" if change.rows and faster not in ("-", "no gain") else ""
+    which = "row" if len(change.rows) == 1 else "rows"
+    more = f", {which} {faster} as fast" if change.rows and faster not in ("-", "no gain") else ""
     return f"{amount(change.gain_s, 's')}, {percent(change.share)} of the time{more}"
 
 

@@ -62,6 +62,7 @@ class Workload(msgspec.Struct, frozen=True):
     others: tuple[Other, ...] = ()
     unread: tuple[Unread, ...] = ()
     steps: int = 1  #: how many times the program's step is in it
+    marked: bool = True  #: the source says where steps begin and end; else the whole recording is taken as one
     span_s: float | None = None  #: measured: from the first kernel's start to the last one's end, all steps
     busy_s: float | None = None  #: measured: of the span, what at least one kernel was running
     chip: str = ""  #: the device, in the source's own words

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from math import prod
 from typing import Any
 
@@ -15,6 +16,7 @@ WORD = re.compile(
 )
 LITERAL = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>true|false|none)", re.IGNORECASE)
 MOST_BYTES = 1 << 63
+MOST_TOLD = 4  # inputs that are named
 MOST_FILLED = 1 << 22  # elements of an input that keeps them
 LITERALS = {"true": True, "false": False, "none": None}
 FORMATS = (
@@ -48,6 +50,19 @@ def parse_inputs(text: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
     if not positional and not named:
         raise GemmlabError("inputs name no tensor", GRAMMAR)
     return tuple(positional), named
+
+
+def described(inputs: tuple[Any, ...], keywords: Mapping[str, Any]) -> str:
+    """Inputs in the same words, tensors alone: what a step is of."""
+    import torch
+
+    said = []
+    for name, value in [*(("", value) for value in inputs), *keywords.items()]:
+        if isinstance(value, torch.Tensor):
+            shape = "x".join(map(str, value.shape))
+            form = str(value.dtype).removeprefix("torch.")
+            said.append((f"{name}=" if name else "") + (f"{shape}:{form}" if shape else form))
+    return " ".join([*said[:MOST_TOLD], *(["..."] if len(said) > MOST_TOLD else [])])
 
 
 def parse_word(word: str) -> tuple[str, Any]:

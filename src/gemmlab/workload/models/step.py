@@ -16,6 +16,7 @@ from gemmlab.record import GemmlabError
 from gemmlab.workload.models import arithmetic, flexible, fusing
 from gemmlab.workload.models.collecting import collected
 from gemmlab.workload.models.failures import failure, place_of
+from gemmlab.workload.models.inputs import described
 from gemmlab.workload.models.optimizers import optimizer_step
 from gemmlab.workload.models.outcome import outcome_of
 from gemmlab.workload.models.places import Places
@@ -52,6 +53,7 @@ class Step:
                 stack.enter_context(stand_ins(self.model, self.names, self.notes))
                 args, words = tree_map(self.given, (inputs, dict(keywords)))
                 self.check(args, words)
+                self.settings["inputs"] = described(args, words)
                 self.settings["memory format"] = kept_strides([*filter(is_image, self.model.parameters())])
                 stack.enter_context(torch.set_grad_enabled(training))
                 stack.enter_context(self.pretending.active())

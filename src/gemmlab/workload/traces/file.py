@@ -46,10 +46,15 @@ def begins_as_trace(place: Path) -> bool:
 
 
 def newest(folder: Path) -> Path | None:
-    """The trace that was written last into a folder, as tensorboard_trace_handler fills one; None without traces."""
+    """The trace that was written last into a folder, as tensorboard_trace_handler fills one; None without traces.
+
+    Without a file that is named as it names them, files that do not begin as a trace are passed over, unless there are
+    no others: reading then tells what they are.
+    """
     files = [each for each in folder.iterdir() if each.name.lower().endswith(SUFFIXES) and each.is_file()]
-    named = [each for each in files if ".pt.trace.json" in each.name]
-    return max(named or files, key=lambda each: (each.stat().st_mtime_ns, each.name), default=None)
+    found = [each for each in files if ".pt.trace.json" in each.name]
+    found = found or [each for each in files if each.name.lower().endswith(".zst") or begins_as_trace(each)]
+    return max(found or files, key=lambda each: (each.stat().st_mtime_ns, each.name), default=None)
 
 
 def read_text(path: str | Path) -> tuple[Path, bytes | bytearray]:

@@ -55,6 +55,7 @@ def read_trace(path: str | Path, *, step: int | None = None) -> Workload:
         others=collected.all_others(),
         unread=unread,
         steps=len(steps),
+        marked=bool(steps.all),
         span_s=spans.span_s,
         busy_s=spans.busy_s,
         chip=chip_of(device) or ("" if devices else CPU),
