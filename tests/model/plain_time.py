@@ -114,8 +114,6 @@ def shared_bytes(pair, machine, large, small):
     if machine.vector:  # each thread its rows and columns; two lanes in a row ask for the same word
         threads = pair.block_m * pair.block_n / (pair.thread_m * pair.thread_n)
         return threads * (pair.thread_m + pair.thread_n) / 2 * pair.a_bytes
-    if machine.systolic:  # a systolic array is handed both tiles once
-        return (pair.block_m + pair.block_n) * pair.a_bytes
     if machine.warpgroups:  # A's rows once, B's columns once for each 64 rows
         return (large + small * math.ceil(large / 64)) * pair.a_bytes
     across, down = math.ceil(pair.block_n / 64), math.ceil(pair.block_m / 64)

@@ -13,7 +13,7 @@ from gemmlab.model.pairs import Pairs
 from gemmlab.model.time import closed_reads, times
 from model import plain_time
 
-CHIPS = ("h200-sxm", "h100-sxm", "a100-pcie-80gb", "v100-sxm2-16gb", "rtx-4090", "b200-sxm", "mi300x", "tpu-v5p", "m1")
+CHIPS = ("h200-sxm", "h100-sxm", "a100-pcie-80gb", "v100-sxm2-16gb", "rtx-4090", "b200-sxm", "mi300x", "m1")
 CHIPS += ("sapphire-rapids-56c",)
 FORMATS = ("float16", "bfloat16", "float32", "int8", "float8_e4m3fn")
 

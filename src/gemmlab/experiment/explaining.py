@@ -14,6 +14,7 @@ from gemmlab.model.occupancy import occupancy
 from gemmlab.model.outlook import Outlook
 from gemmlab.model.predict import predict
 from gemmlab.model.suited import on_chip, suited
+from gemmlab.model.vmem import NAME, STAGES, runs_on
 from gemmlab.problem import Gemm
 from gemmlab.record import Count, GemmlabError, Measurement, Prediction, Record, require_type
 from gemmlab.record.sections import KernelSection
@@ -48,6 +49,8 @@ def explain(
         kernel = suited(problem, chip, default_for(problem))
     elif isinstance(kernel, str):
         kernel = on_chip(get(kernel, problem=problem), problem, chip)
+    if chosen:
+        runs_on(chip, kernel)
     counted = count(problem, kernel)
     outlook = Outlook(problem, chip, kernel)
     prediction = predict(outlook, counted)
@@ -68,9 +71,14 @@ def explain(
 
 
 def kernel_shown(kernel: Kernel, problem: Gemm, chip: Chip) -> KernelSection:
-    """The kernel as a Record tells it: a TPU has no warps, whatever the catalogue's kernel is made of."""
+    """The kernel as a Record tells it: a TPU has no warps or registers, whatever the catalogue's kernel is made of."""
     section = kernel_section(kernel, problem)
-    return msgspec.structs.replace(section, warps=0) if chip.kind == "tpu" else section
+    if chip.kind != "tpu":
+        return section
+    if kernel.family != "tensor":  # of a product that no matrix unit takes
+        return msgspec.structs.replace(section, warps=0)
+    plain = {"stages": STAGES, "split_k": 1, "group_m": 1, "cluster_m": 1, "cluster_n": 1}
+    return msgspec.structs.replace(section, name=NAME, warps=0, registers=0, **plain)
 
 
 def require(problem: Gemm, chip: Chip, kernel: Kernel | None = None) -> None:
@@ -78,6 +86,7 @@ def require(problem: Gemm, chip: Chip, kernel: Kernel | None = None) -> None:
     if kernel is None:
         machine_of(chip, problem.a_format)
     else:
+        runs_on(chip, kernel)
         machine_for(chip, problem, kernel)
         occupancy(problem, chip, kernel)
 

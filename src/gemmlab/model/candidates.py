@@ -17,6 +17,7 @@ from gemmlab.model.machine import Machine, machine_of
 from gemmlab.model.pairs import Pairs, pairs_of
 from gemmlab.model.road import load_elements
 from gemmlab.model.time import times
+from gemmlab.model.vmem import best_block
 from gemmlab.problem import Gemm
 from gemmlab.units import ceil_div
 
@@ -111,6 +112,9 @@ def best_tiling(problem: Gemm, chip: Chip, constants: Constants, effects: Effect
     Raises GemmlabError where the chip does not compute in the problem's format.
     """
     machine = machine_of(chip, problem.a_format)
+    if machine.systolic is not None:
+        block_m, block_n, time_s = best_block(problem, machine, machine.systolic, constants, effects)
+        return Best(Tiling(block_m, block_n, 1), time_s, time_s)
     seconds = times(candidate_pairs(problem, machine), machine, constants, effects).total
     total = np.where(offered(problem, machine), seconds, np.inf)
     near = np.flatnonzero(total <= total.min() * NEARLY_EQUAL)

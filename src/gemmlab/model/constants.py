@@ -63,6 +63,9 @@ class Constants(msgspec.Struct, frozen=True, kw_only=True):
 
 
 GENERIC = Constants()
+#: an operation of a compiled program has no launch of its own, and no cache is left dirty; the host's dispatch of the
+#: whole program is in no prediction
+TPU = Constants(launch_s=0.0, reduce_s=0.0, dirty_share=0.0)
 TABLES = ("sustained", "burst")
 SHARE = (0.01, 2.0)  # shares divide, so they are above 0
 NORM = (1.0, 32.0)  # from adding to the larger alone; powers past it leave the range of floats
@@ -92,7 +95,7 @@ def constants_of(chip: Chip) -> Constants:
     GemmlabError for one that is unknown or that no chip can have.
     """
     if chip.calibration is None:
-        return GENERIC
+        return TPU if chip.kind == "tpu" else GENERIC
     fields: dict[str, float | int] = {}
     tables: dict[str, dict[str, float]] = {"sustained": {}, "burst": {}}
     for name, figure in chip.calibration.constants.items():

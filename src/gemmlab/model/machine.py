@@ -8,6 +8,7 @@ from typing import NamedTuple
 from gemmlab.chips import Chip
 from gemmlab.kernels import Kernel
 from gemmlab.model.clusters import usable_sms
+from gemmlab.model.matrix_units import MatrixUnits, matrix_units
 from gemmlab.problem import Gemm
 from gemmlab.record import unknown_name
 
@@ -41,7 +42,7 @@ class Machine(NamedTuple):
     flop_per_clock: float  #: of one SM, as the kernel's instructions reach it
     peak_flop_per_s: float  #: of the whole chip, whatever the instructions
     vector: bool  #: ordinary FMA lanes rather than a matrix unit
-    systolic: bool  #: a systolic array: no warps, each tile is handed over once
+    systolic: MatrixUnits | None  #: of a TPU: no warps, waves or caches
     warpgroups: bool  #: instructions of four warps: operands come straight from shared memory, 64 rows at a time
     clusters: bool  #: programs of a cluster can multicast tiles to each other
     dram_bytes_per_s: float
@@ -74,7 +75,7 @@ def machine_of(
         flop_per_clock=rate.flop_per_clock * WARP_INSTRUCTION_SHARE if slower else rate.flop_per_clock,
         peak_flop_per_s=peak,
         vector=rate.vector,
-        systolic=chip.kind == "tpu",
+        systolic=matrix_units(chip, rate.format_name),
         warpgroups=has_warpgroups and warpgroups,
         clusters="clusters" in chip.features,
         dram_bytes_per_s=float(dram.bandwidth_bytes_per_s) if dram else float("inf"),

@@ -69,7 +69,7 @@ def predict_many(
     constants = constants_of(chip)
     found = times(pairs, machine, constants)
     programs = np.ceil(pairs.m / pairs.block_m) * np.ceil(pairs.n / pairs.block_n) * pairs.split_k * pairs.batch
-    waves = programs / machine.sms
+    waves = programs / (machine.systolic.cores if machine.systolic else machine.sms)
     busy = np.stack([np.maximum(found.sm, found.power), found.dram, np.full_like(found.dram, constants.launch_s)])
     return Predictions(
         time_s=found.total,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gemmlab.chips import Chip
 from gemmlab.kernels import Kernel
 from gemmlab.model.machine import Machine
+from gemmlab.model.matrix_units import MatrixUnits
 from gemmlab.model.occupancy import Occupancy
 from gemmlab.problem import Gemm
 
@@ -24,7 +25,9 @@ def notes_on(problem: Gemm, chip: Chip, kernel: Kernel, machine: Machine, held: 
             f"a thread needs {held.registers + held.spilled} registers and gets {held.registers}: "
             f"{held.spilled} spill to local memory"
         )
-    if chip.calibration is None:
+    if machine.systolic is not None:
+        notes.extend(notes_on_units(chip, kernel, machine.systolic))
+    elif chip.calibration is None:
         notes.append(f"constants are generic: {chip.name} is known by its data sheet only")
     if problem.structure == "sparse_2_4":
         notes.append(
@@ -36,6 +39,10 @@ def notes_on(problem: Gemm, chip: Chip, kernel: Kernel, machine: Machine, held: 
         notes.extend(PARTITIONED)
     if chip.name == "tpu-v1":
         notes.append(
+            "A and D pass DRAM here as on every chip; those of a TPU v1 stay in its Unified Buffer between layers, and "
+            "`gemmlab systolic` leaves them there"
+        )
+        notes.append(
             "the TPU v1 multiplied 8-bit integers, for inference only; against a GPU the question is who moves less"
         )
     if problem.a_format == "tfloat32":
@@ -43,3 +50,16 @@ def notes_on(problem: Gemm, chip: Chip, kernel: Kernel, machine: Machine, held: 
             "PyTorch: tf32 is on for cuDNN convolutions and off for matmul until float32_matmul_precision says so"
         )
     return tuple(notes)
+
+
+def notes_on_units(chip: Chip, kernel: Kernel, units: MatrixUnits) -> tuple[str, ...]:
+    """What a prediction of matrix units rests on."""
+    cores = f"{units.cores} cores with " if units.cores > 1 else ""
+    several = "units" if units.units > 1 else "unit"
+    return (
+        f"not validated: no times of {chip.name} are at hand, and nothing is taken off its peak",
+        f"{cores}{units.units} matrix {several} of {units.rows}x{units.cols}{' each' if units.cores > 1 else ''}: "
+        f"{kernel.block_m}x{kernel.block_n} sums stay on the chip, slabs of A and B, {kernel.block_k} of k, come out "
+        "of DRAM, the next while one is in use",
+        "sides are padded by the compiler (XLA), not by you; the host's dispatch is not in the time",
+    )

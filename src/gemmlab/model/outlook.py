@@ -14,8 +14,8 @@ from gemmlab.model.machine import Machine, machine_for
 from gemmlab.model.occupancy import Occupancy, occupancy
 from gemmlab.model.pairs import Pairs, Values
 from gemmlab.model.time import Times, times
-from gemmlab.model.traffic import DramTraffic, dram_traffic
-from gemmlab.model.waterfall import waterfall
+from gemmlab.model.traffic import DramTraffic, dram_traffic, hbm_traffic
+from gemmlab.model.waterfall import CAUSES, TPU_CAUSES, waterfall
 from gemmlab.problem import Gemm
 from gemmlab.record import Term
 
@@ -60,6 +60,8 @@ class Outlook:
         """DRAM bytes, as given or as predicted."""
         if self.given_traffic is not None:
             return self.given_traffic
+        if self.machine.systolic is not None:
+            return hbm_traffic(self.problem, self.pairs)
         return dram_traffic(self.problem, self.chip, self.kernel, self.held, self.constants)
 
     def times(self, effects: Effects = ALL) -> Times:
@@ -106,7 +108,7 @@ class Outlook:
     @cached_property
     def terms(self) -> tuple[Term, ...]:
         """The waterfall of causes."""
-        return waterfall(self.seconds, self.floor)
+        return waterfall(self.seconds, self.floor, TPU_CAUSES if self.machine.systolic else CAUSES)
 
     @cached_property
     def time_s(self) -> float:

@@ -25,7 +25,7 @@ def predict(outlook: Outlook, counted: Count) -> Prediction:
     traffic = outlook.traffic
     compute = counted.flop / machine.peak_flop_per_s
     levels = level_predictions(outlook, counted)
-    slots = machine.sms * held.programs
+    slots = machine.systolic.cores if machine.systolic else machine.sms * held.programs
     waves = counted.programs / slots
     fast = chip.level("l2") or chip.level("shared")
     bounds = lower_bounds(problem, float(fast.capacity_bytes) if fast else 1.0)
@@ -37,7 +37,7 @@ def predict(outlook: Outlook, counted: Count) -> Prediction:
         waves=waves,
         wave_efficiency=waves / ceil_div(counted.programs, slots),
         programs_per_sm=held.programs,
-        occupancy_limit=held.limit,
+        occupancy_limit="" if machine.systolic else held.limit,
         dram_read_bytes=traffic.read,
         dram_write_bytes=traffic.write,
         dram_bytes=traffic.total,
@@ -110,6 +110,8 @@ def cluster_share(kernel: Kernel) -> float:
 def bound_of(outlook: Outlook, compute: float, levels: tuple[LevelPrediction, ...]) -> str:
     """What limits the kernel: the longest of arithmetic and each level, unless a cause outside them takes most time."""
     share = {term.cause: term.time_s / outlook.time_s for term in outlook.terms}
+    if outlook.machine.systolic is not None:
+        return bound_of_units(outlook, compute, levels, share)
     if share.get("alignment", 0.0) > ALIGNMENT_DECIDES:
         return "alignment"
     if share.get("idle in the last wave", 0.0) + share.get("ragged tiles", 0.0) > MOSTLY:
@@ -119,6 +121,19 @@ def bound_of(outlook: Outlook, compute: float, levels: tuple[LevelPrediction, ..
     found = {level.name: level.time_s for level in levels if level.name != "register"} | {"compute": compute}
     found["launch"] = outlook.constants.launch_s
     return max(found, key=lambda name: found[name])
+
+
+def bound_of_units(
+    outlook: Outlook, compute: float, levels: tuple[LevelPrediction, ...], share: dict[str, float]
+) -> str:
+    """What limits a TPU: HBM or arithmetic, whichever is longer alone, unless the units' other cycles outlast both."""
+    hbm = max((level.time_s for level in levels), default=0.0)
+    padding = share.get("padded sides", 0.0)
+    idle = sum(share.get(cause, 0.0) for cause in ("idle matrix units", "weight shift", "pipeline fill"))
+    busy, moving = (float(each[0]) for each in outlook.times()[1:3])
+    if padding + idle > MOSTLY or (compute < hbm and busy > moving):
+        return "padding" if padding >= idle else "latency"
+    return "compute" if compute >= hbm else "dram"
 
 
 def energy(outlook: Outlook, counted: Count, levels: tuple[LevelPrediction, ...]) -> float | None:

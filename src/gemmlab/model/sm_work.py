@@ -77,8 +77,6 @@ def shared_cycles(pairs: Pairs, machine: Machine, large: Values, small: Values) 
     """Cycles that shared memory needs to hand one k of both tiles to the arithmetic."""
     if machine.vector:
         read = pairs.block_m * pairs.block_n * (1 / pairs.thread_m + 1 / pairs.thread_n) / BROADCAST
-    elif machine.systolic:
-        read = pairs.block_m + pairs.block_n
     elif machine.warpgroups:
         read = large + small * np.ceil(large / WARPGROUP_ROWS)
     else:

@@ -11,6 +11,7 @@ from gemmlab.model.candidates import PAIRED_SIDE, VECTOR_WARPS, Tiling, best_til
 from gemmlab.model.constants import Constants, constants_of
 from gemmlab.model.machine import Machine, machine_of
 from gemmlab.model.occupancy import excess
+from gemmlab.model.vmem import block_kernel
 from gemmlab.problem import Gemm
 from gemmlab.record import GemmlabError
 
@@ -27,6 +28,8 @@ def suited(problem: Gemm, chip: Chip, default: Kernel, constants: Constants | No
     """
     machine = machine_of(chip, problem.a_format)
     best = best_tiling(typical(problem), chip, constants or constants_of(chip))
+    if machine.systolic is not None:
+        return block_kernel(typical(problem), machine.systolic, best.tiling.block_m, best.tiling.block_n)
     return with_tiling(problem, chip, machine, default, best.tiling)
 
 

@@ -9,8 +9,10 @@ import numpy as np
 from gemmlab.model.constants import Constants
 from gemmlab.model.effects import ALL, Effects
 from gemmlab.model.machine import Machine
+from gemmlab.model.matrix_units import MatrixUnits
 from gemmlab.model.pairs import Pairs, Values
 from gemmlab.model.sm_work import p_norm, sm_work
+from gemmlab.model.tpu import hbm_reads, tpu_parts
 from gemmlab.model.wave_traffic import launch_of, wave_reads
 
 SHARP_NORM = 8.0  # how sharply the larger of what DRAM and SMs need and what power allows decides: they do not add
@@ -39,6 +41,8 @@ def times(
     `dram_reads`, where given, are the bytes read, whatever `effects.traffic` says. `together`: all pairs are members of
     one launch, and the result is one time, an array of one.
     """
+    if machine.systolic is not None:
+        return systolic_times(pairs, machine, machine.systolic, constants, effects, dram_reads, together)
     launched = np.ceil(pairs.m / pairs.block_m) * np.ceil(pairs.n / pairs.block_n) * pairs.split_k * pairs.batch
     if together:
         launched = np.full_like(launched, launched.sum())
@@ -67,6 +71,34 @@ def times(
     if effects.launch:
         total = total + constants.launch_s
     return Times(total, sm, dram, power, reads)
+
+
+def systolic_times(
+    pairs: Pairs,
+    machine: Machine,
+    units: MatrixUnits,
+    constants: Constants,
+    effects: Effects,
+    dram_reads: Values | None,
+    together: bool,
+) -> Times:
+    """`times` on a TPU: blocks of VMEM are double-buffered, so arithmetic and HBM hide each other but at the ends.
+
+    Nothing is taken off the peak: no public reading says how much of it a TPU holds.
+    """
+    reads = dram_reads
+    if reads is None:
+        once = pairs.batch * pairs.k * (pairs.m * pairs.a_bytes + pairs.n * pairs.b_bytes)
+        reads = hbm_reads(pairs) if effects.traffic else once
+    busy, hbm, edges, last = tpu_parts(pairs, machine, units, constants, effects, reads)
+    flop = 2 * pairs.m * pairs.n * pairs.k * pairs.batch * pairs.work
+    if together:
+        busy, hbm, reads, flop = (value.sum(keepdims=True) for value in (busy, hbm, reads, flop))
+        edges, last = edges.max(keepdims=True), last.max(keepdims=True)
+    total = np.maximum(busy + edges, hbm + last) if effects.overlap else np.maximum(busy, hbm)
+    if effects.launch:
+        total = total + constants.launch_s
+    return Times(total, busy, hbm, flop / machine.peak_flop_per_s, reads)
 
 
 def closed_reads(pairs: Pairs, machine: Machine, raster: str = "n") -> Values:

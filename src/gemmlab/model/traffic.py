@@ -12,6 +12,7 @@ from gemmlab.model.constants import Constants
 from gemmlab.model.l2 import Cache
 from gemmlab.model.machine import l2_partitions
 from gemmlab.model.occupancy import Occupancy
+from gemmlab.model.pairs import Pairs
 from gemmlab.model.schedule import Grid
 from gemmlab.model.simulation import (
     CALM,
@@ -26,6 +27,7 @@ from gemmlab.model.simulation import (
     simulate,
     stored_bytes,
 )
+from gemmlab.model.tpu import hbm_reads, hbm_writes
 from gemmlab.problem import Gemm
 from gemmlab.units import ceil_div
 
@@ -49,6 +51,15 @@ class DramTraffic(NamedTuple):
     def total(self) -> float:
         """Read and written."""
         return self.read + self.write
+
+
+def hbm_traffic(problem: Gemm, pairs: Pairs) -> DramTraffic:
+    """HBM bytes of a TPU, exact for the blocks that `pairs` name: software fills VMEM, so there is no band."""
+    once = pairs.batch * pairs.k * (pairs.m * pairs.a_bytes + pairs.n * pairs.b_bytes)
+    again = float((hbm_reads(pairs) - once).sum())
+    read = float(problem.compulsory_read_bytes + max(0.0, again))
+    written = max(float(hbm_writes(pairs).sum()), float(problem.d_bytes))
+    return DramTraffic(read, written, read + written, read + written)
 
 
 def dram_traffic(

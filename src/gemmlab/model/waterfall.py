@@ -37,7 +37,21 @@ CAUSES = (
 )
 
 
-def waterfall(time_with: Callable[[Effects], float], floor: str) -> tuple[Term, ...]:
+TPU_CAUSES = (
+    Cause("re-read traffic", "traffic", "blocks of D in VMEM read A and B again, which are stored in tiles of 8 x 128"),
+    Cause("padded sides", "padding", "XLA pads rows to 8, n and k to the sides of the matrix units"),
+    Cause("idle matrix units", "waves", "blocks and tiles do not divide evenly among the units"),
+    Cause("weight shift", "feeding", "too few rows pass a unit to hide the shifting in of its next weights"),
+    Cause("pipeline fill", "fill", "the first weights are shifted in, and the wave runs in and out"),
+    Cause("DRAM below data sheet", "dram", "what streaming reaches of it, taken from GPUs: no TPU was read"),
+    Cause("imperfect overlap", "overlap", "nothing hides the first block's way in and the last one's out"),
+    Cause("launch", "launch", "from the launch to the first load and from the last store to the end"),
+)
+
+
+def waterfall(
+    time_with: Callable[[Effects], float], floor: str, causes: tuple[Cause, ...] = CAUSES
+) -> tuple[Term, ...]:
     """Terms that add up to `time_with(ALL)`: the floor first, then each cause's addition, causes of nothing left out.
 
     `time_with` gives seconds under some effects; `floor` names what the floor is made of. What an effect takes away
@@ -50,7 +64,7 @@ def waterfall(time_with: Callable[[Effects], float], floor: str) -> tuple[Term, 
             cause=floor, time_s=reached, why="the larger of arithmetic and each matrix once, at the data sheet's rates"
         )
     ]
-    for cause in CAUSES:
+    for cause in causes:
         effects = effects._replace(**{cause.effect: True})
         here = time_with(effects)
         terms.append(Term(cause=cause.name, time_s=here - reached, why=cause.why))

@@ -9,6 +9,7 @@ from gemmlab.report.words import (
     ASSUMPTION,
     LEFT_IN_CACHE,
     LOWER_BOUNDS,
+    MATRIX_UNITS,
     SCHEDULE,
     amount,
     bound_key,
@@ -107,6 +108,8 @@ def kernel_line(record: Record) -> str:
     if k is None:
         return ""
     tile = f"{k.block_m}x{k.block_n}x{k.block_k}"
+    if fed_by_software(record):
+        return f"{clean(k.name)}, blocks of {tile} in VMEM, double-buffered"
     name = clean(k.name)
     lane = "columns" if k.raster == "m" else "rows"
     extra = [f"{k.stages} stages"] * (k.stages > 1) + [several(k.warps, "warp")] * (k.warps > 0)
@@ -171,6 +174,11 @@ def walked(record: Record) -> bool:
     return record.count is not None and bool(record.count.arrays)
 
 
+def fed_by_software(record: Record) -> bool:
+    """Whether it is of a TPU's matrix units: blocks in VMEM, and neither programs nor caches."""
+    return record.kernel is not None and record.kernel.name == MATRIX_UNITS
+
+
 def stands_in(record: Record) -> str:
     """The format whose peak is taken, where the chip has no unit for the operands'; else empty."""
     if record.chip is None or record.problem is None or record.prediction is None:
@@ -195,8 +203,9 @@ def verdict(record: Record) -> str:
         return "No prediction in this record"
     share = share_of_peak(record)
     whose = f"{other}'s" if (other := stands_in(record)) else "the"
+    doubt = ", not validated" if fed_by_software(record) else ""
     of_peak = f", {percent(share)} of {whose} arithmetic peak" if share is not None else ""
-    return f"{bound_phrase(prediction.bound)}: {amount(prediction.time_s, 's')} predicted{of_peak}"
+    return f"{bound_phrase(prediction.bound)}: {amount(prediction.time_s, 's')} predicted{doubt}{of_peak}"
 
 
 def moves(record: Record) -> list[Fact]:
@@ -249,6 +258,9 @@ def launch(record: Record) -> list[Fact]:
         return []
     if count and count.arrays:
         return [Fact("rectangles of C, a thread each", f"{count.programs}", "counted")]
+    if fed_by_software(record):
+        each = [Fact("blocks of the result", f"{count.programs}", "counted")] if count else []
+        return [*each, Fact("blocks, one after another", plain(math.ceil(p.waves)), "predicted")]
     facts = [Fact("programs", f"{count.programs}", "counted")] if count else []
     limit = f", limited by {clean(p.occupancy_limit)}" if p.occupancy_limit else ""
     return [
@@ -324,12 +336,14 @@ def bound_remarks(record: Record) -> list[str]:
     level = (
         "L2"
         if walked(record) or any(x.name == "l2" for x in (record.chip.levels if record.chip else ()))
+        else "VMEM"
+        if fed_by_software(record)
         else "shared memory"
     )
     meanings = [f"tight: 2mnk/sqrt(S) - 2S elements where {level} holds S of them"] * ("tight" in told)
     meanings += ["three tiles move 2mnk/sqrt(S/3), a schedule and no bound"] * (SCHEDULE in told)
     said = ["; ".join(meanings)] * bool(meanings) + [ASSUMPTION]
-    return said + [LEFT_IN_CACHE] * (p.dram_bytes < p.lower_bound_bytes)
+    return said + [LEFT_IN_CACHE] * (p.dram_bytes < p.lower_bound_bytes and not fed_by_software(record))
 
 
 def bound_label(name: str) -> str:

@@ -100,6 +100,8 @@ def slots(record: Record) -> int:
     """Output tiles in flight at once: programs resident on the chip, over those that share a tile by split-k."""
     if not (record.chip and record.prediction and record.kernel):
         return 0
+    if story.fed_by_software(record) and record.count:
+        return max(round(record.count.programs / record.prediction.waves), 1)
     return max(record.chip.sm_count * record.prediction.programs_per_sm // max(record.kernel.split_k, 1), 1)
 
 

@@ -20,6 +20,8 @@ KINDS = {
 ASSUMPTION = "lower bounds hold for algorithms doing all m*n*k products, not Strassen's"
 LEFT_IN_CACHE = "DRAM traffic may be below: results that L2 still holds at the end are not in it"
 
+MATRIX_UNITS = "matrix units"  #: a Record's kernel on a TPU: blocks in VMEM instead of programs
+
 SCHEDULE = "hong_kung"  #: the entry of a Record's lower bounds that a schedule reaches, and that is no bound
 
 BOUNDS = {
@@ -32,6 +34,7 @@ BOUNDS = {
     "shared": "Bound by shared memory",
     "register": "Bound by the registers",
     "latency": "Latency-bound",
+    "padding": "Bound by padded sides",
     "launch": "Bound by the launch",
 }
 

@@ -9,6 +9,9 @@ from gemmlab.model.advice.surroundings import FAULT, NEAR, TINY
 WORDS = {
     "re-read traffic": "traffic",
     "ragged tiles": "tile",
+    "padded sides": "padding",
+    "idle matrix units": "small",
+    "weight shift": "small",
     "idle in the last wave": "waves",
     "feeding the arithmetic": "tile",
     "alignment": "alignment",

@@ -25,6 +25,8 @@ RULES = (
     launch_advice,
     folding_advice,
 )
+#: a TPU pads by itself and has no threads: rows of 16 bytes, tiles, clusters and launch orders are no matter of its
+TPU_RULES = (format_advice, padding_advice, folding_advice)
 SURE = {"high": 0, "medium": 1, "low": 2}
 
 
@@ -48,7 +50,8 @@ def advise(outlook: Outlook, *, chosen: bool = False, measured_time_s: float | N
     a time that the user saw, it may be the library's fault, or the measurement's.
     """
     now = Situation(outlook, chosen=chosen, measured_time_s=measured_time_s)
-    found = [advice for rule in RULES for advice in said(rule, now)]
+    rules = TPU_RULES if outlook.machine.systolic else RULES
+    found = [advice for rule in rules for advice in said(rule, now)]
     found.extend(blame(now, found))
     found.extend(fine(now, found))
     return tuple(sorted(found, key=order))

@@ -11,9 +11,6 @@ from gemmlab.model.suited import suited
 from gemmlab.record import Advice
 from gemmlab.units import round_up
 
-#: what a TPU pads each side of its tiles to: sublanes and lanes, 8 x 128 of 32 bits; k meets both operands
-TPU_SIDES = {"m": 8, "n": 128, "k": 128}
-
 
 def format_advice(now: Situation) -> Iterator[Advice]:
     """A format that the chip has a unit for, or tf32 where float32 need not be exact."""
@@ -47,20 +44,23 @@ def format_advice(now: Situation) -> Iterator[Advice]:
 
 
 def padding_advice(now: Situation) -> Iterator[Advice]:
-    """Sides that a TPU pads: the work done is that of the padded sides."""
+    """Sides that a TPU pads: whole ones would do more work in about the same time; zeros of one's own gain nothing."""
     problem = now.problem
-    if now.chip.kind != "tpu" or problem.groups:
+    units = now.outlook.machine.systolic
+    if units is None or problem.groups:
         return
-    sides = {name: round_up(getattr(problem, name), step) for name, step in TPU_SIDES.items()}
-    waste = resized(problem, **sides).flop / problem.flop
-    if waste < WORTH:
+    steps = {"m": units.step_m, "n": units.cols, "k": units.rows}
+    sides = {name: round_up(getattr(problem, name), step) for name, step in steps.items()}
+    whole = resized(problem, **sides)
+    gain = whole.flop / problem.flop * now.gain(now.time_s(whole))
+    if gain < WORTH:
         return
     worst = max(sides, key=lambda name: sides[name] / getattr(problem, name))
     yield Advice(
         cause="padding",
-        change=f"{worst}={getattr(problem, worst)} is padded to {sides[worst]}: fold another axis into it, or choose "
-        f"{worst} a multiple of {TPU_SIDES[worst]}",
-        predicted_speedup=waste,
-        cost="another layout of the computation around it",
+        change=f"{worst}={getattr(problem, worst)} is padded to {sides[worst]} by XLA, and zeros of your own gain "
+        f"nothing: fold another axis into it, or choose {worst} a multiple of {steps[worst]}",
+        predicted_speedup=gain,
+        cost="another layout of the computation around it; what is gained is work a second",
         confidence="high",
     )
