@@ -296,3 +296,18 @@ def test_hundreds_of_shapes_take_seconds():
     begin = time.process_time()
     assert len(answer_of(Workload("x", "table", calls)).rows) == 300
     assert time.process_time() - begin < 20
+
+
+def test_an_operator_that_multiplies_several_times_is_launched_once():
+    def told(call):
+        notes = answer_of(Workload("x", "model", (call,)), "h200-sxm").notes
+        (note,) = [each for each in notes if "launch-bound" in each]
+        return int(note.split()[1].replace(",", ""))
+
+    problem = Gemm(8, 8, 8, "bfloat16")
+    assert told(Call(problem, "aten::mm", 1000)) == 1000
+    assert told(Call(problem, "aten::flash", 1000, phase="forward", fused="flash attention")) == 500
+    assert told(Call(problem, "aten::flash", 1000, phase="backward", fused="flash attention")) == 200
+    assert told(Call(problem, "aten::convolution_backward", 1000, phase="backward")) == 500
+    lstm = Call(problem, "aten::_cudnn_rnn", 1000)
+    assert not any("launch-bound" in note for note in answer_of(Workload("x", "model", (lstm,)), "h200-sxm").notes)

@@ -7,7 +7,7 @@ from gemmlab.experiment.workload.answer import Rest
 from gemmlab.experiment.workload.look import Look
 from gemmlab.record import ChangeSection
 from gemmlab.units import seconds_text
-from gemmlab.workload import Workload
+from gemmlab.workload import Call, Workload
 
 #: of one operator on the host, eager: an addition on a server with an H200, PyTorch 2.11 (benchmarks/networks_parts.py)
 HOST_S = 10e-6
@@ -16,14 +16,29 @@ HOST_S = 10e-6
 PROFILER_S = 20e-6
 OVERLAPPING = 1.02  # times as long as some kernel runs: kernels of several streams, or of predicted times
 IDLE = 0.1  # of the time: a device that waits longer is worth a word
+RECURRENT = ("aten::lstm", "aten::gru", "aten::rnn_tanh", "aten::rnn_relu")
 COMPILED = "compiled"  # the setting that names compiled modules
 LINE = 'model = torch.compile(model, mode="reduce-overhead")  # CUDA graphs: one launch for a whole step'
 DIGITS = "graphs alone: none; torch.compile also fuses what lies between: float32 rounding, 2^-24 a step, other casts"
 
 
 def operators(looks: list[Look], rest: tuple[Rest, ...]) -> int:
-    """Operators that launch something."""
-    return sum(look.call.count for look in looks) + sum(each.other.count for each in rest if each.time_s > 0)
+    """Operators that launch something, one that multiplies several times counted once."""
+    multiplying = sum(look.call.count / products_of(look.call) for look in looks)
+    return round(multiplying) + sum(each.other.count for each in rest if each.time_s > 0)
+
+
+def products_of(call: Call) -> float:
+    """Multiplications of one call of its operator: a fused attention's, both gradients of a convolution.
+
+    Of a recurrent layer they are as many as steps, and the library launches them by itself: its operators are too few
+    to count.
+    """
+    if "_rnn" in call.operator or call.operator in RECURRENT:
+        return float("inf")
+    if call.fused:
+        return 5 if call.phase == "backward" else 2
+    return 2 if call.operator.endswith("convolution_backward") else 1
 
 
 def host_s(workload: Workload, chip: Chip, looks: list[Look], rest: tuple[Rest, ...]) -> float:
