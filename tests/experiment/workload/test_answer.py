@@ -172,8 +172,14 @@ def test_the_traces_own_chip_and_another_ones_times():
     ran = msgspec.structs.replace(trace, chip="CPU")  # as a trace without a GPU says
     elsewhere = answer_of(ran, "h200-sxm")
     assert elsewhere.known == "predicted"
-    assert elsewhere.time_s == elsewhere.multiplying_s < 0.01
+    assert elsewhere.time_s == pytest.approx(elsewhere.multiplying_s + elsewhere.rest_s)
+    assert 0 < elsewhere.multiplying_s < 0.01
+    assert 1e9 / 4.8e12 < elsewhere.rest_s < 0.01  # of its bytes; what took a second here tells nothing there
     assert any("of a processor" in note for note in elsewhere.notes)
+    views = (*trace.others, Other("aten::view", time_s=1.0))
+    lost = answer_of(msgspec.structs.replace(ran, others=views), "h200-sxm")
+    assert lost.time_s == pytest.approx(elsewhere.time_s)
+    assert any("50% of what else the processor did" in note for note in lost.notes)
     assert answer_of(ran, "epyc-9654-96c").time_s == 2.0
     unknown = answer_of(msgspec.structs.replace(trace, chip="Some Other GPU"))
     assert unknown.chip == "h100-sxm"

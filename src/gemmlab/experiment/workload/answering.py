@@ -20,7 +20,7 @@ from gemmlab.experiment.workload.forecast import Forecaster
 from gemmlab.experiment.workload.hosts import graph_change, host_notes, host_s
 from gemmlab.experiment.workload.look import Candidate, Look, Program
 from gemmlab.experiment.workload.recorded import recorded
-from gemmlab.experiment.workload.rest import rest_of
+from gemmlab.experiment.workload.rest import rest_notes, rest_of
 from gemmlab.experiment.workload.whole import Whole, whole_of
 from gemmlab.model.advice.situation import WORTH
 from gemmlab.record import CallSection, ChangeSection, require_type
@@ -43,13 +43,13 @@ def answer_of(workload: Workload, chip: Chip | str | None = None, *, float8: boo
     if device.processor and chip is None:
         return recorded(workload)
     forecaster = Forecaster(device.chip)
-    rest = () if device.processor else rest_of(workload, forecaster, device.traced)
+    rest = rest_of(workload, forecaster, device)
     other_s: dict[str, float] = {}
     for each in rest:
         other_s[each.other.name] = other_s.get(each.other.name, 0.0) + each.time_s
     program = Program(workload, forecaster, other_s)
     looks = [Look(each, program, foreign=device.foreign) for each in distinct(workload.calls)]
-    host = host_s(workload, device.chip, looks, rest)
+    host = host_s(workload, device, looks, rest)
     whole = whole_of(workload, looks, rest, host, foreign=device.foreign)
     asked = [Asked(look, gains(look, float8=float8)) for look in looks]
     flop = workload.flop + sum(other.flop or 0 for other in workload.others)
@@ -60,7 +60,7 @@ def answer_of(workload: Workload, chip: Chip | str | None = None, *, float8: boo
     unlisted = [change.gain_s for change in found if change not in changes]
     plan = best_plan(asked, {change.line for change in changes}, plan_beside)
     perfect = sum(perfect_s(each.look, each.found, limit) for each, limit in zip(asked, plan.limits_s, strict=True))
-    changes += graph_change(workload, looks, rest, whole.time_s, whole.idle_s)
+    changes += graph_change(looks, rest, whole.time_s, whole.idle_s, predicted=host > 0)
     return Answer(
         workload=workload,
         chip=device.chip.name,
@@ -78,7 +78,10 @@ def answer_of(workload: Workload, chip: Chip | str | None = None, *, float8: boo
         unlisted_s=max(unlisted, default=0.0),
         at_peak_s=sum(look.peak_s for look in looks),
         accuracy=accuracy_of(device.chip.name),
-        notes=(*workload.notes, *device.notes, *host_notes(workload, looks, rest, host, foreign=device.foreign)),
+        notes=(
+            *(*workload.notes, *device.notes, *rest_notes(workload, device)),
+            *host_notes(workload, looks, rest, host, foreign=device.foreign),
+        ),
     )
 
 

@@ -34,8 +34,8 @@ def device_of(workload: Workload, chip: Chip | str | None) -> Device:
     traced = reported(workload.chip)
     if workload.chip == PROCESSOR and (chip is None or loaded(chip).kind != "cpu"):
         found = get(DEFAULT) if chip is None else loaded(chip)
-        note = f"the source's times are of a processor: every time for {found.name} is predicted, and what is not "
-        note += "multiplication is left out; --chip and a processor keep the times"
+        note = f"the source's times are of a processor: every time for {found.name} is predicted, of what is not "
+        note += "multiplication by the sizes of its inputs; --chip and a processor keep the times"
         return Device(found, None, (note,), processor=True)
     if chip is None:
         unknown = f"no chip file knows `{workload.chip}`: predicted for {DEFAULT}"

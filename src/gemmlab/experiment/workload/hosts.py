@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gemmlab.chips import Chip
 from gemmlab.experiment.workload.answer import Rest
+from gemmlab.experiment.workload.device import Device
 from gemmlab.experiment.workload.look import Look
 from gemmlab.record import ChangeSection
 from gemmlab.units import seconds_text
@@ -41,12 +41,14 @@ def products_of(call: Call) -> float:
     return 2 if call.operator.endswith("convolution_backward") else 1
 
 
-def host_s(workload: Workload, chip: Chip, looks: list[Look], rest: tuple[Rest, ...]) -> float:
+def host_s(workload: Workload, device: Device, looks: list[Look], rest: tuple[Rest, ...]) -> float:
     """Predicted seconds that an eager host takes for all operators, a GPU waiting or not.
 
-    Only a traced model's operators are told one by one; 0 for other sources, compiled modules and other devices.
+    Only a model's operators, and those of a processor's trace, are told one by one; 0 for other sources, compiled
+    modules and other devices.
     """
-    if workload.kind != "model" or COMPILED in dict(workload.settings) or chip.kind != "gpu":
+    told = workload.kind == "model" or device.processor
+    if not told or COMPILED in dict(workload.settings) or device.chip.kind != "gpu":
         return 0.0
     return operators(looks, rest) * HOST_S
 
@@ -81,13 +83,13 @@ def host_notes(
 
 
 def graph_change(
-    workload: Workload, looks: list[Look], rest: tuple[Rest, ...], total_s: float, idle_s: float
+    looks: list[Look], rest: tuple[Rest, ...], total_s: float, idle_s: float, *, predicted: bool
 ) -> tuple[ChangeSection, ...]:
     """CUDA graphs where the device waits, `idle_s` of `total_s`: what it waits is the most that they gain.
 
-    A trace's wait has the profiler's own in it, which is no gain.
+    A trace's wait has the profiler's own in it, which is no gain; a predicted one has not.
     """
-    profiled = operators(looks, rest) * PROFILER_S if workload.span_s is not None else 0.0
+    profiled = 0.0 if predicted else operators(looks, rest) * PROFILER_S
     waited = max(0.0, idle_s - profiled)
     if total_s <= 0 or waited < IDLE * total_s or waited >= total_s:
         return ()

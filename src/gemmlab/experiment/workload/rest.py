@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gemmlab.chips import Chip
 from gemmlab.experiment.workload.answer import Rest
 from gemmlab.experiment.workload.beside import Images, images_of, reached
+from gemmlab.experiment.workload.device import Device
 from gemmlab.experiment.workload.forecast import Forecaster
 from gemmlab.workload import Other, Workload
 
@@ -36,24 +36,39 @@ def share_of(name: str) -> float:
     return next((share for word, share in SHARES if word in name), PLAIN)
 
 
-def rest_of(workload: Workload, forecaster: Forecaster, traced: Chip | None = None) -> tuple[Rest, ...]:
-    """Every other operator with its time, the longest first; `traced` is another chip that the times are of."""
+def rest_of(workload: Workload, forecaster: Forecaster, device: Device) -> tuple[Rest, ...]:
+    """Every other operator with its time, the longest first."""
     images = images_of(workload)
-    found = [one(other, forecaster, images, traced) for other in workload.others]
+    found = [one(other, forecaster, images, device) for other in workload.others]
     return tuple(sorted(found, key=lambda rest: (-rest.time_s, rest.other.name, rest.other.phase)))
 
 
-def one(other: Other, forecaster: Forecaster, images: Images | None, traced: Chip | None) -> Rest:
+def one(other: Other, forecaster: Forecaster, images: Images | None, device: Device) -> Rest:
     """One operator; one that moves nothing, such as a view, launches nothing either.
 
-    Another chip's time, where nobody tells the bytes, becomes this one's by the bandwidths of both.
+    Another chip's time, where nobody tells the bytes, becomes this one's by the bandwidths of both; a processor's does
+    not: most of it is what calling the operator costs there.
     """
-    if other.time_s is not None and traced is None:
+    if other.time_s is not None and not device.foreign:
         return Rest(other, other.time_s, "measured")
-    if other.bytes == 0:
+    if other.bytes == 0 or (other.bytes is None and device.processor):
         return Rest(other, 0.0, "predicted")
-    if other.bytes is None and other.time_s is not None and traced is not None:
-        slower = Forecaster(traced).streaming_bytes_per_s / forecaster.streaming_bytes_per_s
+    if other.bytes is None and other.time_s is not None and device.traced is not None:
+        slower = Forecaster(device.traced).streaming_bytes_per_s / forecaster.streaming_bytes_per_s
         return Rest(other, other.time_s * slower, "predicted")
     share = reached(other.name, images) or share_of(other.name)
     return Rest(other, forecaster.copying_s(other.bytes or 0, other.count, share), "predicted")
+
+
+def rest_notes(workload: Workload, device: Device) -> tuple[str, ...]:
+    """What of a processor's trace is not predicted for another chip."""
+    if not device.processor:
+        return ()
+    whole = sum(each.time_s or 0.0 for each in workload.others)
+    left = sum(each.time_s or 0.0 for each in workload.others if each.bytes is None)
+    if not left:
+        return ()
+    said = (
+        f"left out: operators whose inputs do not tell their bytes, {left / whole:.0%} of what else the processor did"
+    )
+    return (f"{said}, such as views and what only calls others",)

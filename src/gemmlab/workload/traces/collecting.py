@@ -21,6 +21,7 @@ class Sum(msgspec.Struct):
     count: int = 0
     time: int = 0  #: nanoseconds
     flop: int | None = None
+    bytes: int | None = None
     kernels: dict[str, None] = msgspec.field(default_factory=dict)
     places: dict[str, None] = msgspec.field(default_factory=dict)
 
@@ -93,12 +94,16 @@ class Collected:
                 left -= mine
         return parts
 
-    def other(self, name: str, phase: str, count: int, spent: Spent, flop: int | None = None) -> None:
+    def other(
+        self, name: str, phase: str, count: int, spent: Spent, flop: int | None = None, moved: int | None = None
+    ) -> None:
         """An operator that multiplies nothing, or kernels that none explains."""
         entry = self.others.setdefault((name, phase), Sum())
         entry.add(count, sum(time for _, time in spent), names(spent))
         if flop is not None:
             entry.flop = (entry.flop or 0) + flop
+        if moved is not None:
+            entry.bytes = (entry.bytes or 0) + moved
 
     def hide(self, operator: str, why: str, count: int, spent: Spent) -> None:
         """A multiplication whose sizes nobody tells."""
@@ -138,7 +143,7 @@ class Collected:
         """The rest, the longest first."""
         ordered = sorted(self.others.items(), key=lambda item: -item[1].time)
         return tuple(
-            Other(name, entry.count, phase, self.time_of(entry), None, tuple(entry.kernels), entry.flop)
+            Other(name, entry.count, phase, self.time_of(entry), entry.bytes, tuple(entry.kernels), entry.flop)
             for (name, phase), entry in ordered
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gemmlab.record import GemmlabError
 from gemmlab.workload import operators
 from gemmlab.workload.elementwise import flop_of
+from gemmlab.workload.moving import moved_bytes
 from gemmlab.workload.operation import Operation, Settings
 from gemmlab.workload.operators import Product, UnreadableError
 from gemmlab.workload.traces.arguments import Signature, operation_of
@@ -24,6 +25,7 @@ class Readings:
         self.read: dict[tuple[int, bool | None], tuple[Product, ...]] = {}
         self.whys: dict[int, str] = {}  #: of signatures that multiply without saying what
         self.flop: list[int | None] = []  #: of each that multiplies nothing, where anybody tells
+        self.bytes: dict[int, int | None] = {}  #: of the same
         for number in range(len(signatures)):
             multiplies = self.products(number, None) or number in self.whys
             self.flop.append(None if multiplies else flop_of(self.operation(number)))
@@ -33,6 +35,13 @@ class Readings:
         if signature not in self.operations:
             self.operations[signature] = operation_of(self.signatures[signature])
         return self.operations[signature]
+
+    def moved(self, signature: int) -> int | None:
+        """Bytes of one that multiplies nothing, where its inputs tell them."""
+        if signature not in self.bytes:
+            multiplies = self.read[signature, None] or signature in self.whys
+            self.bytes[signature] = None if multiplies else moved_bytes(self.operation(signature))
+        return self.bytes[signature]
 
     def products(self, signature: int, tf32: bool | None) -> tuple[Product, ...]:
         """Its multiplications, where kernels tell (`tf32`) by their arithmetic, else by the settings."""

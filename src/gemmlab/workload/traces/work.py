@@ -149,11 +149,25 @@ class Work:
                     self.tally.ends.append(self.forest.ends[place])
             elif self.forest.parents[place] < 0:
                 self.tally.outside += self.forest.ends[place] - self.forest.starts[place]
+        moved = self.moved()
         for place in sorted(spent, key=self.forest.starts.__getitem__):
-            self.collect(place, [("", spent[place])])
+            self.collect(place, [("", spent[place])], moved[place])
 
-    def collect(self, place: int, spent: Spent | None) -> None:
-        """One operator: a multiplication, one without sizes, or another."""
+    def moved(self) -> list[int | None]:
+        """Bytes of each operator that multiplies nothing: none of those within one that tells them or multiplies.
+
+        How a processor's operator is made of others is not how a GPU's kernel is.
+        """
+        told = [self.readings.moved(signature) for signature in self.signatures]
+        within = self.forest.inherited([place if each is not None else -1 for place, each in enumerate(told)])
+        parents, counts = self.forest.parents, self.counting.counts_at
+        return [
+            None if counts[place] >= 0 or (parents[place] >= 0 and within[parents[place]] >= 0) else each
+            for place, each in enumerate(told)
+        ]
+
+    def collect(self, place: int, spent: Spent | None, moved: int | None = None) -> None:
+        """One operator: a multiplication, one without sizes, or another, of which `moved` are the bytes."""
         signature = self.signatures[place]
         name = self.readings.signatures[signature][0]
         phase = self.phases.phase(place)
@@ -170,4 +184,4 @@ class Work:
                 self.collected.hide(name, why, 1, products)
             if rest:
                 flop = self.readings.flop[signature] if self.counting.reckons[place] else None
-                self.collected.other(name, phase, 1, rest, flop)
+                self.collected.other(name, phase, 1, rest, flop, moved)
