@@ -18,6 +18,7 @@ from gemmlab.problem import Convolution, Gemm
 from gemmlab.problem.columns import number
 from gemmlab.record import GemmlabError
 from gemmlab.units import ceil_div
+from gemmlab.workload.operation import Tensor
 from gemmlab.workload.table import together
 from gemmlab.workload.workload import Call, Workload
 
@@ -79,7 +80,7 @@ def read_topology(path: str, format: str = "float32") -> Workload:
         notes += note
     if not calls:
         raise GemmlabError(f"{path} has no layers", "one line for each layer after the header")
-    return Workload(path, "topology", tuple(together(calls)), notes=tuple(dict.fromkeys(notes)))
+    return Workload(path, "topology", tuple(map(filtering, together(calls))), notes=tuple(dict.fromkeys(notes)))
 
 
 def cells_of(line: str) -> list[str]:
@@ -141,6 +142,16 @@ def multiplication(cells: list[str], layout: Layout, format: str) -> tuple[Call,
     batch = number(counts[0]) if counts else 1
     problem, notes = sparse(Gemm(m, n, k, format, batch=batch), ratio)
     return Call(problem, places=(cells[0],)), notes
+
+
+def filtering(call: Call) -> Call:
+    """The layer with its inputs (M, K) and its filters (K, N), by its name: N is what it gives, M is the data's."""
+    problem = call.problem
+    if call.convolution is not None or problem.batch > 1 or problem.structure != "general":
+        return call
+    name = "*" if len(call.places) > 1 else call.places[0]
+    filters = Tensor((problem.k, problem.n), problem.b_format, parameter=f"{name}.weight")
+    return msgspec.structs.replace(call, operands=(Tensor((problem.m, problem.k), problem.a_format), filters))
 
 
 def convolution(cells: list[str], layout: Layout, format: str) -> tuple[Call, list[str]]:

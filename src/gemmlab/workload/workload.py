@@ -68,6 +68,7 @@ class Workload(msgspec.Struct, frozen=True):
     chip: str = ""  #: the device, in the source's own words
     settings: tuple[tuple[str, str], ...] = ()  #: what was respected: `autocast` `bfloat16`
     notes: tuple[str, ...] = ()  #: what else is to be said beside the answer
+    sizes: tuple[tuple[str, int], ...] = ()  #: numbers of the model's configuration: `intermediate_size` 5461
 
     @property
     def flop(self) -> int:

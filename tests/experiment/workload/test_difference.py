@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 from experiment.workload.drawn import workloads
-from experiment.workload.networks import gpt2
+from experiment.workload.networks import gpt2, linear
 from gemmlab import Gemm
 from gemmlab.experiment.workload import answer_of, difference
 from gemmlab.workload import Call, Other, Workload
@@ -55,6 +55,32 @@ def test_a_padded_vocabulary_changes_the_shape_of_three_rows():
     assert sum(each.time_s for each in shaped) == pytest.approx(found.multiplying_s)
     assert found.multiplying_s < -0.008
     assert found.gain_s < 0  # it has been taken
+
+
+def test_both_gradients_of_a_layer_keep_to_themselves_when_its_width_changes():
+    """Sorted by time they change places: 2731 makes other products slow than 2736 does."""
+    layers = [("blocks.0.w1", 1024, 0), ("blocks.0.w3", 1024, 0), ("blocks.0.w2", 0, 1024)]
+
+    def network(width):
+        calls = [call for name, ins, outs in layers for call in linear(name, 16384, ins or width, outs or width)]
+        return answer_of(Workload("odd", "model", tuple(calls)), CHIP)
+
+    found = difference(network(2731), network(2736))
+    shaped = [each for each in found.rows if "shape" in each.what]
+    assert len(shaped) == 6
+    for each in shaped:
+        one, other = each.before.call, each.after.call
+        assert (one.operator, one.phase, one.places, one.problem.layout) == (
+            *(other.operator, other.phase, other.places, other.problem.layout),
+        )
+        sides = [(getattr(one.problem, side), getattr(other.problem, side)) for side in "mnk"]
+        assert [pair for pair in sides if pair[0] != pair[1]] == [(2731, 2736)]
+
+
+def test_a_gradient_of_a_weight_is_no_gradient_of_an_input():
+    of_input, of_weight = linear("up", 4096, 768, 3001)[1:]
+    found = difference(answer(of_input), answer(of_weight))
+    assert {each.what for each in found.rows} == {("came",), ("went",)}
 
 
 PROBLEM = Gemm(4096, 4096, 1024, "bfloat16", layout="nt")

@@ -33,10 +33,9 @@ def test_a_small_model():
     answer = gemmlab.profile_model(model, torch.zeros(8192, 768), chip="h200-sxm", autocast="bfloat16")
     assert answer.chip == "h200-sxm"
     assert len(answer.rows) == 5  # forward, and gradients of both weights and of what lies between
-    assert {change.line.splitlines()[0] for change in answer.changes} == {
-        "nn.Linear(768, 3008)  # 0: 3001 outputs before; use y[..., :3001]",
-        "nn.Linear(3008, 768)  # 2: 3001 inputs before; x gets zeros after its own",
-    }
+    assert [change.line for change in answer.changes] == [
+        "nn.Linear(768, 3008)  # 0: 3001 outputs before\nnn.Linear(3008, 768)  # 2: 3001 inputs before"
+    ]
     forward = gemmlab.profile_model(model, torch.zeros(8192, 768), training=False)
     assert len(forward.rows) == 2
     assert forward.chip == "h100-sxm"

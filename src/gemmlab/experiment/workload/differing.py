@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 
 import msgspec
 
@@ -40,8 +40,9 @@ NOTABLE = 0.02  # of the longer time: measured times of equal kernels differ by 
 def difference(before: Answer, after: Answer) -> Difference:
     """What came, went and changed from one answer to another, each of a trace, a model or a table.
 
-    Rows are matched by operator, place and sizes; what is left by place and phase, then by sizes alone. Times are of
-    one step of each, as each answer knows them.
+    Rows are matched by operator, place and sizes; what is left by place, operator, phase and layout, then by place and
+    phase, then by sizes alone: of several that fit the most alike. Times are of one step of each, as each answer knows
+    them.
     """
     pairs = matched(before.rows, after.rows)
     rows = [row_of(first, second, before.workload.steps, after.workload.steps) for first, second in pairs]
@@ -72,6 +73,12 @@ def whole_key(call: Call) -> Hashable | None:
     return call.operator, call.phase, call.places, sizes_of(call)
 
 
+def role_key(call: Call) -> Hashable | None:
+    """Operator, phase, first place and how A and B are read, whatever the sizes; None where nobody told a place."""
+    role = (call.operator, call.problem.layout, call.problem.batch > 1, bool(call.fused))
+    return (place_key(call), *role) if call.places else None
+
+
 def place_key(call: Call) -> Hashable | None:
     """Phase and first place, whatever the sizes; None where nobody told a place."""
     return (call.phase, call.places[0], call.convolution_pass) if call.places else None
@@ -87,26 +94,48 @@ def bare_key(call: Call) -> Hashable | None:
     return sizes_of(call)
 
 
+KEYS = (whole_key, role_key, place_key, size_key, bare_key)
+SAME_PRODUCT = 4  # of likeness: the same layout, or two of the three sides
+
+
 def matched(before: Iterable[Row], after: Iterable[Row]) -> list[tuple[Row | None, Row | None]]:
     """Pairs of rows, each row once; None where there is no partner."""
     left, right = list(before), list(after)
     pairs: list[tuple[Row | None, Row | None]] = []
-    for key in (whole_key, place_key, size_key, bare_key):
-        waiting: dict[Hashable, list[Row]] = {}
-        for row in right:
-            name = key(row.call)
-            if name is not None:
-                waiting.setdefault(name, []).append(row)
-        unmatched = []
-        for row in left:
-            found = waiting.get(key(row.call), []) if key(row.call) is not None else []
-            if found:
-                pairs.append((row, found.pop(0)))
-            else:
-                unmatched.append(row)
-        taken = {id(second) for _, second in pairs}
-        left, right = unmatched, [row for row in right if id(row) not in taken]
+    for key in KEYS:
+        waiting, asking = by_key(right, key), by_key(left, key)
+        found = [pair for name, rows in asking.items() for pair in closest(rows, waiting.get(name, []))]
+        pairs += found
+        taken = {id(row) for pair in found for row in pair}
+        left, right = ([row for row in rows if id(row) not in taken] for rows in (left, right))
     return [*pairs, *((row, None) for row in left), *((None, row) for row in right)]
+
+
+def by_key(rows: Iterable[Row], key: Callable[[Call], Hashable | None]) -> dict[Hashable, list[Row]]:
+    """Rows by what a key says of them; those of which it says nothing are left out."""
+    found: dict[Hashable, list[Row]] = {}
+    for row in rows:
+        name = key(row.call)
+        if name is not None:
+            found.setdefault(name, []).append(row)
+    return found
+
+
+def closest(left: list[Row], right: list[Row]) -> list[tuple[Row, Row]]:
+    """Pairs of rows of one key, the most alike first: two gradients of a layer share their place and their phase."""
+    alike = [(likeness(one.call, other.call), i, j) for i, one in enumerate(left) for j, other in enumerate(right)]
+    pairs: dict[int, int] = {}
+    for likely, i, j in sorted(alike, key=lambda each: (-each[0], each[1:])):
+        if likely >= SAME_PRODUCT and i not in pairs and j not in pairs.values():
+            pairs[i] = j
+    return [(left[i], right[j]) for i, j in sorted(pairs.items())]
+
+
+def likeness(one: Call, other: Call) -> int:
+    """How much two multiplications have in common: how A and B are read, then sides, then the operator."""
+    first, second = one.problem, other.problem
+    sides = sum((first.m == second.m, first.n == second.n, first.k == second.k))
+    return 4 * (first.layout == second.layout) + 2 * sides + (one.operator == other.operator)
 
 
 def row_of(before: Row | None, after: Row | None, steps_before: int, steps_after: int) -> Changed:

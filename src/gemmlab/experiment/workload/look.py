@@ -11,6 +11,7 @@ import msgspec
 from gemmlab.experiment.workload.distinct import Distinct
 from gemmlab.experiment.workload.forecast import Forecast, Forecaster
 from gemmlab.experiment.workload.weights import Sides, Weight, sides_of, weights_of
+from gemmlab.experiment.workload.widths import Heads, Widening, widenings
 from gemmlab.formats import storage_bytes
 from gemmlab.model.advice.situation import Situation
 from gemmlab.model.machine import machine_of
@@ -31,6 +32,7 @@ class Candidate(NamedTuple):
     limit_s: float  #: what one could not go below then
     extra_s: float = 0.0  #: what it adds beside the multiplication, seconds of one
     wide: bool = False  #: a setting of the whole program: it touches every multiplication that it can
+    shared: bool = False  #: a size of the whole program: it touches every multiplication that has it
     call: Call | None = None  #: the multiplication under that setting, to which others can be added
 
 
@@ -84,6 +86,23 @@ class Program:
         """Bytes that forward softmaxes read and write; infinite where nobody tells."""
         found = [each.bytes for each in self.workload.others if "softmax" in each.name and each.phase != "backward"]
         return float("inf") if None in found else sum(each or 0 for each in found)
+
+    @cached_property
+    def heads(self) -> frozenset[Heads]:
+        """Attention's heads: how many, and how wide."""
+        tensors = [each for call in self.workload.calls if call.fused for each in call.operands]
+        fused = {Heads(each.shape[1], each.shape[3]) for each in tensors if len(each.shape) == 4}
+        apart = {
+            Heads(0, k)
+            for phase, batch, m, n, k in self.products
+            if phase != "backward" and k <= WIDEST_HEAD and (batch, tuple(sorted((m, n, k)))) in self.attention
+        }
+        return frozenset(fused | (apart if any("softmax" in name for name in self.other_s) else set()))
+
+    @cached_property
+    def widenings(self) -> tuple[Widening, ...]:
+        """Widths off the 16-byte road that one hyperparameter makes larger."""
+        return widenings(self.workload.calls, self.weights, self.heads)
 
     @cached_property
     def by_place(self) -> dict[tuple[str, str], list[Call]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
+from gemmlab.model.advice.situation import side_of
 from gemmlab.problem import Gemm
 from gemmlab.workload import Call
 
@@ -26,6 +27,8 @@ class Weight(NamedTuple):
     outs: int
     ins: int
     linear: bool  #: stored (outs, ins), as nn.Linear does; transformers' Conv1D stores (ins, outs)
+    stack: int = 1  #: as many of them in one parameter, such as a layer's experts
+    places: tuple[str, ...] = ()  #: modules that multiply by it, where its name does not tell them apart
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -48,12 +51,26 @@ class Weight(NamedTuple):
     @property
     def module(self) -> str:
         """The module that multiplies by it, as a comment may name it: the last that owns it."""
-        return commented(self.modules[-1]) if self.modules else ""
+        return ", ".join(told_few(self.places)) or (commented(self.modules[-1]) if self.modules else "")
 
     @property
     def every(self) -> Weight:
         """One for all of its layers, by the same name: `h.*.mlp.c_fc.weight`."""
-        return self._replace(name=re.sub(r"(?<=\.)\d+(?=\.)", "*", self.name))
+        return self._replace(name=starred(self.name))
+
+
+MOST_PLACES = 4  # that are named in one line
+
+
+def starred(name: str) -> str:
+    """A name with a star for the number of a layer inside it."""
+    return re.sub(r"(?:^|(?<=\.))\d+(?=\.)", "*", name)
+
+
+def told_few(places: Iterable[str]) -> list[str]:
+    """The first few of these places, as a comment may name them."""
+    found = sorted({commented(starred(place)) for place in places})
+    return [*found[:MOST_PLACES], f"{len(found) - MOST_PLACES} more"] if len(found) > MOST_PLACES + 1 else found
 
 
 def commented(name: str) -> str:
@@ -70,13 +87,32 @@ def weights_of(calls: Iterable[Call]) -> dict[str, Weight]:
     for call in calls:
         problem, name = call.problem, parameter_of(call)
         transposed = problem.layout[1] == "t"
-        if call.phase == "backward" or call.convolution is not None or call.fused or problem.batch > 1:
+        if call.phase == "backward" or call.convolution is not None or call.fused:
             continue
         if name:
-            found.setdefault(name, Weight(name, problem.n, problem.k, transposed))
-        elif transposed:
+            linear, stack = transposed or not call.operator, stack_of(problem)
+            last = name.rpartition(TIED)[2].rpartition(".")[0].rpartition(".")[2]
+            places = call.places if last == "*" else ()
+            weight = Weight(name, problem.n, problem.k, linear, stack, places)
+            if found.setdefault(name, weight)[1:3] != weight[1:3]:  # a name with stars, of layers of other sizes
+                found.setdefault(f"{name} {problem.n}x{problem.k}", weight)
+        elif transposed and problem.batch == 1:
             found.setdefault(f"{problem.n}x{problem.k}", Weight("", problem.n, problem.k, True))
     return found
+
+
+def forward_weight(call: Call, weights: dict[str, Weight]) -> Weight | None:
+    """The weight that a forward multiplication takes as its B."""
+    if call.phase == "backward" or call.convolution is not None or call.fused:
+        return None
+    sizes, name = f"{call.problem.n}x{call.problem.k}", parameter_of(call)
+    found = weights.get(name or sizes)
+    return weights.get(f"{name} {sizes}", found) if name else found
+
+
+def stack_of(problem: Gemm) -> int:
+    """How many weights one multiplication has, where each entry of its batch or each of its groups has its own."""
+    return len(problem.groups) or problem.batch
 
 
 def parameter_of(call: Call) -> str:
@@ -98,13 +134,14 @@ def sides_of(call: Call, weights: dict[str, Weight]) -> Sides:
     The gradient of a weight takes no parameter: it is known by its place, and by its result being of the weight's size.
     """
     problem = call.problem
-    if call.fused or call.convolution is not None or problem.batch > 1:
+    if call.fused or call.convolution is not None:
         return NOBODYS
-    named = [weights[each.parameter] for each in call.operands if each.parameter in weights]
-    if named:
-        first = FORWARD if call.phase != "backward" else ()
-        return turned(named[0], problem, (*first, *OF_INPUT, *OF_WEIGHT))
-    if call.phase != "backward" and problem.layout[1] == "t":
+    parameters = {each.parameter for each in call.operands if each.parameter in weights}
+    if parameters:
+        ways = (*(FORWARD if call.phase != "backward" else ()), *OF_INPUT, *OF_WEIGHT)
+        turns = (turned(each, problem, ways) for each in weights.values() if each.name in parameters)
+        return next((sides for sides in turns if sides.weight), NOBODYS)
+    if call.phase != "backward" and problem.layout[1] == "t" and problem.batch == 1:
         return Sides(weights.get(f"{problem.n}x{problem.k}", Weight("", problem.n, problem.k, True)), "n", "k")
     if call.phase == "forward":
         return NOBODYS
@@ -114,14 +151,16 @@ def sides_of(call: Call, weights: dict[str, Weight]) -> Sides:
 
 def guessed(call: Call, weights: Iterable[Weight], ways: tuple[tuple[str, str], ...]) -> Sides:
     """The sides of a gradient by the weight of that size at its place, else by any of that size, without its name."""
-    alike = [sides for each in weights if (sides := turned(each, call.problem, ways)).weight]
+    stack = stack_of(call.problem)
+    same = (each for each in weights if each.stack == stack)
+    alike = [sides for each in same if (sides := turned(each, call.problem, ways)).weight]
     here = [each for each in alike if each.weight and any(same_place(each.weight, place) for place in call.places)]
     if here:
         return here[0]
     weight = alike[0].weight if alike else None
     if weight is None or len(alike) == 1:
         return alike[0] if alike else NOBODYS
-    return alike[0]._replace(weight=weight._replace(name=""))
+    return alike[0]._replace(weight=weight._replace(name="", places=()))
 
 
 def same_place(weight: Weight, place: str) -> bool:
@@ -133,7 +172,7 @@ def same_place(weight: Weight, place: str) -> bool:
 def turned(weight: Weight, problem: Gemm, ways: Iterable[tuple[str, str]]) -> Sides:
     """The first way of taking two sides as outputs and inputs that has the weight's sizes."""
     for outs, ins in ways:
-        if (getattr(problem, outs), getattr(problem, ins)) == (weight.outs, weight.ins):
+        if (side_of(problem, outs), side_of(problem, ins)) == (weight.outs, weight.ins):
             return Sides(weight, outs, ins)
     return NOBODYS
 

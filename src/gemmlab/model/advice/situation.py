@@ -74,11 +74,17 @@ class Situation:
         return self.now_s / then_s
 
 
+def side_of(problem: Gemm, name: str) -> int:
+    """A side of the problem, of a grouped one that of its members where all have the same."""
+    members = {member["mnk".index(name)] for member in problem.groups}
+    return members.pop() if len(members) == 1 else int(getattr(problem, name))
+
+
 def resized(problem: Gemm, **sides: int) -> Gemm:
     """The problem with other sides; every member of a grouped one that has the old side gets the new one."""
     if not problem.groups:
         return problem.replace(**sides)
-    old = {name: getattr(problem, name) for name in sides}
+    old = {name: side_of(problem, name) for name in sides}
 
     def new(name: str, side: int) -> int:
         return sides[name] if side == old.get(name) else side

@@ -23,6 +23,7 @@ from gemmlab.workload.models.places import Places
 from gemmlab.workload.models.pretending import Pretending
 from gemmlab.workload.models.reading import EVEN, GROUPED, Names
 from gemmlab.workload.models.recorder import MOST_KNOWN, Recorder
+from gemmlab.workload.models.sizes import sizes_of
 from gemmlab.workload.models.stand_in import stand_ins
 from gemmlab.workload.models.tracing import kept_strides
 from gemmlab.workload.workload import Workload
@@ -146,6 +147,7 @@ class Step:
             unread=tuple(found.unread.values()),
             settings=tuple((name, value) for name, value in self.settings.items() if value),
             notes=tuple(self.notes),
+            sizes=sizes_of(self.model),
         )
 
 

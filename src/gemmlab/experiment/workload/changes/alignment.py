@@ -7,12 +7,15 @@ from typing import NamedTuple
 
 from gemmlab.experiment.workload.changes import digits
 from gemmlab.experiment.workload.changes.states import is_recurrent, state_padding
+from gemmlab.experiment.workload.changes.widening import layer, widening_change
 from gemmlab.experiment.workload.look import Candidate, Look
-from gemmlab.experiment.workload.weights import Weight, commented
+from gemmlab.experiment.workload.weights import OF_INPUT, OF_WEIGHT, Weight, commented
+from gemmlab.formats import storage_bytes
 from gemmlab.model.advice.alignment import copy_of, is_view, larger_sides, side_of_stride
 from gemmlab.model.advice.situation import WORTH, resized
 from gemmlab.model.effects import ALL
 from gemmlab.model.road import Road, roads
+from gemmlab.problem import Gemm
 from gemmlab.units import bytes_text
 
 OPERANDS = ("A", "B", "D")
@@ -29,6 +32,9 @@ class Padding(NamedTuple):
 def alignment_changes(look: Look) -> Iterator[Candidate]:
     """What the model advises of alignment, in the program's own words."""
     problem = look.call.problem
+    wider = None if is_recurrent(look) else widening_change(look)
+    if wider:
+        yield wider
     if not look.plain:
         return
     slow = [road for road in roads(problem) if not road.fast]
@@ -38,6 +44,8 @@ def alignment_changes(look: Look) -> Iterator[Candidate]:
     if views and not problem.groups:
         yield copying(look, views)
     sides = sorted({side_of_stride(problem, road.operand) for road in slow if road not in views})
+    if wider:  # by their hyperparameter
+        sides = [side for side in sides if look.sides.weight and side not in look.sides[1:]]
     if sides and is_recurrent(look):
         found = state_padding(look)
         yield from (found,) if found else ()
@@ -51,16 +59,45 @@ def padding(look: Look, larger: dict[str, int]) -> Candidate:
     padded = resized(problem, **larger)
     then_s, limit_s = look.then(problem=padded)
     told = pad_weight(look, larger) or [pad(look, side, size) for side, size in larger.items()]
+    moved, kernels = copied(look, larger, padded)
     return Candidate(
         cause="alignment",
         line="\n".join(dict.fromkeys(each.line for each in told)),
         digits="; ".join(dict.fromkeys(each.digits for each in told)),
         cost=f"{padded.flop / problem.flop - 1:.2%} more work, "
-        f"{bytes_text(padded.compulsory_bytes - problem.compulsory_bytes)} more memory",
+        f"{bytes_text(padded.compulsory_bytes - problem.compulsory_bytes)} more memory"
+        + (f"; pads and slices move {bytes_text(moved)} at each, counted" if moved else ""),
         confidence="high" if all(each.sure for each in told) else "medium",
         then_s=then_s,
         limit_s=limit_s,
+        extra_s=look.forecaster.copying_s(moved, kernels) if moved else 0.0,
     )
+
+
+def copied(look: Look, larger: dict[str, int], padded: Gemm) -> tuple[int, int]:
+    """Bytes that pads of data and the gradients of slices move at one multiplication, and kernels that do.
+
+    A forward pass pads what it multiplies, and slices its result for nothing, as a view; a backward pass does the
+    reverse: of a layer once, where the gradient of its weight is made. Weights that are stored larger cost nothing.
+    """
+    problem, (weight, outs, ins) = look.call.problem, look.sides
+    backward = look.call.phase == "backward"
+    if weight and outs:
+        rows = next(int(getattr(problem, side)) for side in ("m", "n", "k") if side not in (outs, ins))
+        sliced = outs in larger and not weight.vocabulary and backward and (outs, ins) in OF_WEIGHT
+        cut = ins in larger and ((outs, ins) in OF_INPUT if backward else True)
+        old, new = (weight.outs, larger[outs]) if sliced else (weight.ins, larger.get(ins, 0))
+        elements = rows * (old + new) if sliced or cut else 0
+        return problem.batch * storage_bytes(problem.a_format, elements), int(sliced or cut)
+    own, more = (sizes(each) for each in (problem, padded))
+    which = ("D",) if backward else ("A", "B")
+    moved = [own[name] + more[name] for name in which if own[name] != more[name]]
+    return sum(moved), len(moved)
+
+
+def sizes(problem: Gemm) -> dict[str, int]:
+    """Bytes of each operand."""
+    return {"A": problem.a_bytes, "B": problem.b_bytes, "D": problem.d_bytes}
 
 
 def pad(look: Look, side: str, size: int) -> Padding:
@@ -105,11 +142,6 @@ def pad_outputs(weight: Weight, size: int, inputs: int = 0) -> Padding:
         digits.CUT,
         True,
     )
-
-
-def layer(weight: Weight, outs: int, ins: int) -> str:
-    """The module of that size."""
-    return f"nn.Linear({ins}, {outs})" if weight.linear else f"Conv1D({outs}, {ins})"
 
 
 def copying(look: Look, views: list[Road]) -> Candidate:

@@ -11,6 +11,13 @@ WORDS = (
     "the old logits keep their terms, perhaps added in another order; the added ones enter the softmax unless they are "
     "cut off before it (`logits[..., :{old}]`) or masked with -inf"
 )
+WIDER = (
+    "as before where a checkpoint's weights are padded with zeros, whose terms are exactly zero; trained anew, it is a "
+    "slightly larger model; " + ORDER.partition("; ")[2]
+)
+NORMED = "; normalisations over the width count what is added"
+SCALED = "; attention's scale is to stay 1/sqrt({head})"
+WORDED = "; added words enter the softmax unless cut off before it (`logits[..., :{old}]`) or masked with -inf"
 BLOCKS = (
     "the same sums in blocks: the softmax is rescaled in float32 as it goes, and scores are no longer rounded to "
     "{name} between the kernels"

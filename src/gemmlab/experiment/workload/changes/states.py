@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from gemmlab.experiment.workload.changes import digits
 from gemmlab.experiment.workload.look import Candidate, Look
+from gemmlab.experiment.workload.widths import whole
 from gemmlab.formats import bits_of
-from gemmlab.model.advice.alignment import LINE_BYTES
 from gemmlab.model.advice.situation import resized
-from gemmlab.model.road import ROAD_BITS
-from gemmlab.units import bytes_text, round_up
+from gemmlab.units import bytes_text
 
 LAYERS = ("rnn", "lstm", "gru")
 GATES = (1, 3, 4)  # of nn.RNN, nn.GRU and nn.LSTM
@@ -49,9 +48,3 @@ def state_padding(look: Look) -> Candidate | None:
         then_s=then_s,
         limit_s=limit_s,
     )
-
-
-def whole(size: int, bits: int) -> int:
-    """The next size whose rows are whole cache lines, or whole 16 bytes where that would add more than an eighth."""
-    line = round_up(size, LINE_BYTES * 8 // bits)
-    return line if line <= size * 9 // 8 else round_up(size, max(1, ROAD_BITS // bits))
