@@ -118,7 +118,7 @@ def flag_table(section: Section) -> str:
 
 def record() -> str:
     """Every field of a Record, from the comments beside them."""
-    from gemmlab.record import emulation, numerics, sections, systolic, systolic_energy
+    from gemmlab.record import emulation, numerics, sections, systolic, systolic_energy, workload
 
     parts = [("The Record itself", sections.Record)]
     named = {
@@ -169,9 +169,29 @@ def record() -> str:
         "systolic.energy.terms[]": systolic_energy.SystolicEnergyTerm,
         "systolic.overflow": systolic.SystolicOverflow,
         "systolic.compat": systolic.SystolicCompat,
+        "call": workload.CallSection,
+        "call.changes[]": workload.ChangeSection,
     }
     text = []
     for title, kind in [*parts, *((f"`{name}`", kind) for name, kind in named.items())]:
+        rows = [[f"`{name}`", shown, unit(name), meaning] for name, shown, meaning in commented(kind)]
+        about = inspect.getdoc(kind).split("\n")[0]
+        text.append(f"### {title}\n\n{about}\n\n{table(['field', 'type', 'unit', 'meaning'], rows)}")
+    return "\n".join(text)
+
+
+def summary() -> str:
+    """Every field of a network's summary."""
+    from gemmlab.report import workload_summary as told
+
+    parts = {
+        "The summary itself": told.Summary,
+        "`changes[]`": told.SummaryChange,
+        "`others[]`": told.SummaryOther,
+        "`unread[]`": told.SummaryUnread,
+    }
+    text = []
+    for title, kind in parts.items():
         rows = [[f"`{name}`", shown, unit(name), meaning] for name, shown, meaning in commented(kind)]
         about = inspect.getdoc(kind).split("\n")[0]
         text.append(f"### {title}\n\n{about}\n\n{table(['field', 'type', 'unit', 'meaning'], rows)}")
@@ -211,6 +231,14 @@ UNITS = (
     ("bytes_high", "bytes"),
     ("lower_bounds", "bytes"),
     ("time_s", "s"),
+    ("gain_s", "s"),
+    ("limit_s", "s"),
+    ("multiplying_s", "s"),
+    ("rest_s", "s"),
+    ("idle_s", "s"),
+    ("host_s", "s"),
+    ("unread_s", "s"),
+    ("together_s", "s"),
     ("time_s_low", "s"),
     ("time_s_high", "s"),
     ("_hz", "Hz"),
@@ -265,6 +293,13 @@ def causes() -> str:
     return table(["cause", "what it is"], [[cause.name, cause.why] for cause in CAUSES])
 
 
+def tpu_causes() -> str:
+    """The steps of a TPU's waterfall, in their order."""
+    from gemmlab.model.waterfall import TPU_CAUSES
+
+    return table(["cause", "what it is"], [[cause.name, cause.why] for cause in TPU_CAUSES])
+
+
 def constants() -> str:
     """The model's constants: what they mean, their generic value, and the H200's."""
     from gemmlab.chips import load
@@ -306,9 +341,11 @@ TABLES: dict[str, Callable[[], str]] = {
     "flags of numerics": numerics_flags,
     "fields of a unit": unit_fields,
     "fields of the Record": record,
+    "fields of a summary": summary,
     "suites": suites,
     "kernels": kernels,
     "formats": formats,
     "causes of the waterfall": causes,
+    "causes on a TPU": tpu_causes,
     "constants of the model": constants,
 }

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from gemmlab.record import Record
+from gemmlab.report.story import fed_by_software
 from gemmlab.report.words import amount, clean, plain
 
 #: kind of all numbers of a section, unless EXCEPTIONS says otherwise
@@ -28,6 +29,12 @@ OF_GPUS = (
     *(f"count.{name}" for name in ("shared_load_bytes", "shared_store_bytes", "register_load_elements")),
     "count.workspace_bytes",
     *(f"prediction.{name}" for name in ("waves", "wave_efficiency", "programs_per_sm")),
+)
+#: what a TPU has no figure for: warps, registers, and what threads ask shared memory for
+OF_THREADS = (
+    *OF_GPUS[:-3],
+    *(f"kernel.{name}" for name in ("warps", "registers", "split_k", "group_m", "cluster_m", "cluster_n")),
+    *(f"prediction.{name}" for name in ("wave_efficiency", "programs_per_sm")),
 )
 EXCEPTIONS = {
     "prediction.compute_time_s": "datasheet",
@@ -158,6 +165,17 @@ RUNG_SOURCES = {
     "prediction.terms": "phases one after another, each as long as what it waits for",
 }
 
+#: the same where it is of a TPU's matrix units
+UNIT_SOURCES = {
+    "kernel": "the block that VMEM holds, the fastest of those that fit",
+    "count.programs": "blocks of the result",
+    "prediction": "the model of the chip, its matrix units and their VMEM",
+    "prediction.waves": "blocks of a core, one after another",
+    "prediction.dram_bytes": "A once a column of blocks, B once a row, the result once, all in tiles of 8 x 128",
+    "prediction.dram_bytes_low": "the same: software fills VMEM",
+    "prediction.dram_bytes_high": "the same: software fills VMEM",
+}
+
 UNITS = (("flop_per_s", "FLOP/s"), ("bytes_per_s", "B/s"), ("flop_per_byte", "FLOP/B"), ("bytes", "B"), ("_hz", "Hz"))
 
 
@@ -175,6 +193,8 @@ def entries(record: Record) -> list[Entry]:
     found = []
     rung = record.count is not None and bool(record.count.arrays)
     left_out, sources = (LEFT_OUT + OF_GPUS, SOURCES | RUNG_SOURCES) if rung else (LEFT_OUT, SOURCES)
+    if fed_by_software(record):
+        left_out, sources = LEFT_OUT + OF_THREADS, SOURCES | UNIT_SOURCES
     for section, kind in SECTION_KINDS.items():
         part = getattr(record, section)
         if part is None:

@@ -179,7 +179,8 @@ def captions(record: Record, p: ProblemSection, t: KernelSection, sheet: Sheet) 
         along = "down m" if t.raster == "m" else "along n"
         lanes = "columns" if t.raster == "m" else "rows"
         order = f"{along} in groups of {t.group_m} {lanes}" if t.group_m > 1 else along
-        said.append(("sand", f"first wave: {count} of {several(down * across, 'tile')}, {order}"))
+        first = "in VMEM at once" if story.fed_by_software(record) else "first wave"
+        said.append(("sand", f"{first}: {count} of {several(down * across, 'tile')}, {order}"))
     for side, block, word in ((p.n, t.block_n, "column"), (p.m, t.block_m, "row")):
         if side % block:
             used = side % block
