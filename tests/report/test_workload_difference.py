@@ -109,3 +109,26 @@ def test_what_is_no_multiplication_is_told_where_it_changes():
     sides = Sides.of(difference(gpt2(), traced()))
     assert {line.name for line in sides.others()} >= {"aten::gelu", "aten::add"}
     assert Sides.of(difference(gpt2(), gpt2())).others() == []
+
+
+def test_two_readings_of_one_kernel_are_no_difference():
+    def slower(factor):
+        first = made.rows[0]
+        call = msgspec.structs.replace(first.record.call, time_s=first.record.call.time_s * factor)
+        row = msgspec.structs.replace(first, record=msgspec.structs.replace(first.record, call=call))
+        return msgspec.structs.replace(made, rows=(row,))
+
+    made = traced()
+    near, far = shown(made, slower(1.03)), shown(made, slower(1.5))
+    assert "4096 x 4096" not in near
+    assert "1 multiplication differs in time alone, by no more than two readings of one kernel do" in near
+    assert "4096 x 4096" in far
+    assert "in time alone" not in far
+
+
+def test_a_trace_and_a_list_are_of_two_things():
+    listed = msgspec.structs.replace(gpt2(), workload=msgspec.structs.replace(gpt2().workload, kind="topology"))
+    text = shown(traced(), listed)
+    assert "A is a trace and B a topology: their times, a step of 13.7 ms and all of it, 10.2 ms, are of two" in text
+    assert "less time than" not in text
+    assert "more time than" not in text

@@ -83,3 +83,26 @@ def test_hostile_names_stay_text():
     assert "<script>alert" not in text
     assert "</pre><script>" not in text
     assert "&lt;/pre&gt;&lt;script&gt;" in text
+
+
+def test_what_to_change_is_before_the_rows_and_parts_are_set_in():
+    text = workload_html(gpt2())
+    heads = re.findall(r"<h2>([^<]*)", text)
+    assert [head.strip() for head in heads[:4]] == [
+        "Where the time of a step goes", "The step at a glance", "What to change",
+        "Multiplications, most time to gain first",
+    ]  # fmt: skip
+    parts = re.findall(r"<tr class=part><td>([^<]*)", text)
+    assert [part.strip() for part in parts] == ["multiplications", "everything else"]
+
+
+def test_operators_break_between_their_words_and_have_one_kind_for_all():
+    text = workload_html(gpt2())
+    assert "aten::<wbr>native_<wbr>layer_<wbr>norm<" in text
+    assert 'What is not multiplication <span class="tag predicted">' in text
+    rest = text.partition("What is not multiplication")[2].partition("</section>")[0]
+    assert rest.count('class="tag') == 1
+
+
+def test_words_are_explained_on_the_page():
+    assert "alignment its sizes, strides or addresses" in shown_in(gpt2()).replace("alignmentits", "alignment its")

@@ -7,10 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gemmlab.problem import Gemm
 from gemmlab.report import workload_picture as picture
+from gemmlab.report.svg import text_width
 from gemmlab.report.treemap import Area, squarified
-from gemmlab.report.workload_pieces import VIEWS, coarse, looks_of, merged, parts_of
-from gemmlab.report.workload_story import Story
+from gemmlab.report.workload_pieces import VIEWS, Piece, coarse, looks_of, merged, parts_of
+from gemmlab.report.workload_story import Story, own_name
+from gemmlab.workload import Call
 from report.answers import ALL, gpt2, huge, traced
 
 VALUES = st.lists(st.one_of(st.just(0.0), st.floats(1e-6, 1e6), st.integers(1, 10**15).map(float)), max_size=60)
@@ -125,3 +128,31 @@ def test_a_tooltip_tells_all_with_its_kind():
     assert '<a href="#row-2">' not in svg
     assert "31% of the FLOP, counted; 4.20 ms, 41% of the time, predicted; 2.00 ms to gain, predicted" in svg
     assert "no kernel runs" in picture.workload_svg(traced())
+
+
+def test_a_name_is_said_whole_shorter_broken_or_not_at_all():
+    piece = Piece(1.0, "attn, backward", ("12 us",), "", "fine", 13, ("attn back", "attn"))
+
+    def at(least):
+        return picture.label(piece, Area(0, 0, text_width(least, 11, True) + 12.01, 40.0), 11)
+
+    assert at("13 attn, backward") == ["13 attn, backward", "12 us"]
+    assert at("13 attn, backwar") == at("13 attn back") == ["13 attn back", "12 us"]
+    assert at("13 attn bac") == at("13 attn") == ["13 attn", "12 us"]
+    assert at("13 att") == at("attn") == ["13", "attn"]
+    assert at("13") == ["13"]
+    assert at("1") == []
+    long = Piece(1.0, "native_layer_norm_backward", (), "", "fine")
+    assert picture.label(long, Area(0, 0, 80, 80), 11) == ["native_", "layer_", "norm_", "backward"]
+    for width in range(10, 200):
+        for each in (piece, long):
+            lines = picture.label(each, Area(0, 0, width, 60), 11)
+            assert all(text_width(line, 11, True) <= width - 12 for line in lines), lines
+
+
+def test_attention_and_numbered_layers_have_names():
+    problem = Gemm(64, 64, 64, batch=8)
+    fused = Call(problem, "aten::sdpa", places=("h.0", "h.1"), fused="flash attention")
+    assert own_name(fused) == "attention"
+    assert own_name(Call(problem, places=("layers.3.sc.0",))) == "sc"
+    assert own_name(Call(problem, places=("h.0", "h.1"))) == "h"

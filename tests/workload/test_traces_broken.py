@@ -373,3 +373,22 @@ def test_lists_in_lists_without_end(tmp_path, text, broken):
     refused(path, "trace.json", "nests lists deeper than any profiler does")
     path.write_bytes(b"[" * 100_000 + b"]" * 100_000)
     refused(path, "trace.json")
+
+
+def test_what_is_no_trace_in_a_folder_is_passed_over(tmp_path, text):
+    for age, (name, content) in enumerate([("run.json", text), ("other.json", b"{}"), ("list.json", b"[1]")]):
+        (tmp_path / name).write_bytes(content)
+        os.utime(tmp_path / name, (1000 + age, 1000 + age))
+    assert any("run.json" in note for note in kept(tmp_path).notes)
+    (tmp_path / "run.json").unlink()
+    refused(tmp_path, "list.json")
+
+
+def test_a_recording_without_marks_says_so(tmp_path, text):
+    path = tmp_path / "trace.json"
+    path.write_bytes(text)
+    assert not kept(path).marked
+    marked = small()
+    marked.annotation("ProfilerStep#1", 0.0, 100.0)
+    path.write_text(json.dumps(marked.document))
+    assert kept(path).marked

@@ -12,6 +12,7 @@ from gemmlab.report.workload_pieces import VIEWS, looks_of, parts_of
 
 HALF = (540.0, 560.0)
 BOTH = """
+.two td.part{padding-left:1.4em}
 .both{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:12px}
 @media screen and (max-width:820px){.both{grid-template-columns:minmax(0,1fr)}}
 @media screen and (max-width:560px){.two thead{display:none}.two tr{display:flex;flex-wrap:wrap;gap:0 14px}
@@ -27,7 +28,7 @@ def difference_html(found: Difference, top: int | None = None) -> str:
     records = [row.record for changed in found.rows for row in (changed.before, changed.after) if row][:MOST_RECORDS]
     parts = [
         opening(sides),
-        card("Where a step's time goes", lines_table(sides.lines())),
+        card("Where the time goes", lines_table(sides.lines())),
         maps_card(sides),
         rows_card(sides, shown),
         card("What is not multiplication and changes by 1% of a step", lines_table(sides.others()[:shown])),
@@ -96,7 +97,11 @@ def rows_card(sides: Sides, shown: int) -> str:
 
 def lines_table(lines: list[Line]) -> str:
     """Figures of both with their difference."""
-    rows = [f'<td class="name">{text(line.name)}</td>{cells(line)}<td>{kind_of(line)}</td>' for line in lines]
+    rows = [
+        f'<td class="name{" part" if line.name.startswith(" ") else ""}">{text(line.name)}</td>{cells(line)}'
+        f"<td>{kind_of(line)}</td>"
+        for line in lines
+    ]
     return table("<th></th>", rows, "<th></th>")
 
 

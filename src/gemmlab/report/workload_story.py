@@ -170,7 +170,7 @@ class Story(NamedTuple):
         if answer.workload.kind not in STEPPED or not answer.chip:
             return ""
         if found is None:
-            return "not measured there: how far off is not known"
+            return "how far off is not measured"
         gains = found.gains_of_traces if answer.known == "measured" else found.gains_of_models
         steps = f"steps {off(found.step)} off, " if answer.known != "measured" else ""
         return f"of {found.networks} networks measured there, {steps}gains {off(gains)} off"
@@ -260,7 +260,7 @@ class Story(NamedTuple):
         flop, time = sum(r.section.flop_share for r in rest), sum(r.section.time_s for r in rest)
         gain = sum(r.section.gain_s for r in rest)
         said = f"{percent(flop)} of the FLOP, {self.seconds(time)}, {self.share(time)} of the time"
-        more = f"{self.seconds(gain)} to gain" if gain > 0 else self.cut_off
+        more = f"{self.seconds(gain)} to gain" if gain > 0 else "no gain told"
         return f"{len(rest)} more: {said}, {more}"
 
     def changes(self) -> list[Change]:
@@ -502,7 +502,7 @@ def own_name(call: Call) -> str:
     place = pattern(call.places)
     if call.fused and "attention" in call.fused:
         return "attention"
-    last = next((part for part in reversed(place.split(".")) if part != "*"), "")
+    last = next((part for part in reversed(place.split(".")) if part != "*" and not part.isdecimal()), "")
     return clean(place if "(" in place else last) or clean(call.operator)
 
 
