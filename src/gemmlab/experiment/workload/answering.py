@@ -161,7 +161,7 @@ def together(
     touched: dict[str, list[tuple[float, float]]] = {}
     for look, pairs in asked:
         for candidate, gain in pairs:
-            if candidate.wide:
+            if candidate.wide or candidate.shared:
                 touched.setdefault(candidate.line, []).append((gain, look.time_s))
     summed = [summed_change(pairs, touched.get(line), beside({line})) for line, pairs in found.items()]
     return tuple(
