@@ -6,8 +6,10 @@ import pytest
 from experiment.workload.networks import gpt2
 from gemmlab import Gemm
 from gemmlab.experiment.workload import answer_of
+from gemmlab.experiment.workload.amdahl import kept_sizes, own_change
 from gemmlab.experiment.workload.changes.layout import CHANNELS_LAST
 from gemmlab.experiment.workload.changes.precision import MATMUL
+from gemmlab.experiment.workload.look import Candidate
 from gemmlab.workload import Call, Workload
 
 CAST = 'with torch.autocast("cuda", dtype=torch.bfloat16):'
@@ -68,3 +70,20 @@ def test_every_line_that_is_taken_is_listed():
         assert set(answer.advised) <= set(lines)
         for change in answer.changes:
             assert answer.advised_gain * answer.time_s >= change.gain_s * (1 - 1e-9)
+
+
+def candidate(line, *, shared=False):
+    return Candidate("alignment", line, "none", "none", "high", then_s=1.0, limit_s=0.5, shared=shared)
+
+
+def test_a_size_that_several_share_is_taken_by_all_or_by_none():
+    """Where one gains and another loses, both count; each row has one change."""
+    ff, own = candidate("ff", shared=True), candidate("own")
+    gaining, losing = [(ff, 3.0), (own, 1.0)], [(ff, -2.0)]
+    assert kept_sizes([gaining, losing, losing]) == set()
+    assert kept_sizes([gaining, gaining, losing]) == {"ff"}
+    assert own_change(gaining, {"ff"}) == (ff, 3.0)
+    assert own_change(gaining, set()) == (own, 1.0)
+    assert own_change(losing, {"ff"}) == (ff, -2.0)
+    assert own_change(losing, set()) == own_change([], {"ff"}) == (None, 0.0)
+    assert own_change([(ff, 1.0), (own, 2.0)], {"ff"}) == (own, 2.0)

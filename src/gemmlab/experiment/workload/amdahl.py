@@ -24,14 +24,6 @@ class Asked(NamedTuple):
     found: list[tuple[Candidate, float]]
 
 
-class Taken(NamedTuple):
-    """One multiplication under a plan."""
-
-    time_s: float  #: of all of them
-    limit_s: float  #: what all of them could not go below then
-    lines: tuple[str, ...]
-
-
 class Plan(NamedTuple):
     """Changes that are taken together, and what they save."""
 
@@ -75,17 +67,25 @@ class Followed:
 
     def __init__(self, asked: list[Asked], listed: set[str]) -> None:
         self.asked, self.listed = asked, listed
-        self.known: dict[tuple[int, Call], Taken] = {}
+        self.known: dict[tuple[int, Call], list[tuple[Candidate, float]]] = {}
 
     def plan(self, chosen: set[str], beside: Callable[[set[str]], float]) -> Plan:
         """What a plan saves."""
         ways = [followed(each, chosen) for each in self.asked]
         program = self.program(ways)
-        rows = [self.taken(number, way, program) for number, way in enumerate(ways)]
-        lines = {line for way in ways for line in way.lines} | {line for row in rows for line in row.lines}
-        rest_s = beside(lines)
-        saved_s = sum(each.look.time_s - row.time_s for each, row in zip(self.asked, rows, strict=True))
-        return Plan(saved_s + rest_s, rest_s, frozenset(lines), tuple(row.limit_s for row in rows))
+        found = [self.own(number, way, program) for number, way in enumerate(ways)]
+        shared = kept_sizes(found)
+        best = [own_change(each, shared) for each in found]
+        settings_lines = {line for way in ways for line in way.lines}
+        rest_s = beside(settings_lines)
+        before_s = sum(each.look.time_s for each in self.asked)
+        after_s = sum(way.time_s for way in ways) - sum(gain for _, gain in best)
+        limits = [
+            way.limit_s if change is None else min(way.limit_s, change.limit_s * way.call.count)
+            for way, (change, _) in zip(ways, best, strict=True)
+        ]
+        lines = settings_lines | {change.line for change, _ in best if change is not None}
+        return Plan(before_s - after_s + rest_s, rest_s, frozenset(lines), tuple(limits))
 
     def program(self, ways: list[Way]) -> Program | None:
         """The program with every multiplication as the settings leave it; None where there is none."""
@@ -96,18 +96,35 @@ class Followed:
         workload = msgspec.structs.replace(program.workload, calls=tuple(calls))
         return Program(workload, program.forecaster, program.other_s)
 
-    def taken(self, number: int, way: Way, program: Program | None) -> Taken:
-        """One multiplication under the plan's settings, with the best of its own changes that are listed."""
+    def own(self, number: int, way: Way, program: Program | None) -> list[tuple[Candidate, float]]:
+        """A multiplication's own listed changes under the plan's settings."""
         key = (number, way.call)
         if key not in self.known:
             look, found = self.asked[number]
             if way.lines and program is not None:
-                look, found = changed(look, way, program)
-            own = [(each, gain) for each, gain in found if not each.wide and each.line in self.listed and gain > 0]
-            best, gain = max(own, key=lambda pair: pair[1], default=(None, 0.0))
-            limit_s = way.limit_s if best is None else min(way.limit_s, best.limit_s * look.call.count)
-            self.known[key] = Taken(way.time_s - gain, limit_s, (best.line,) if best is not None else ())
+                found = changed(look, way, program)
+            self.known[key] = [(each, gain) for each, gain in found if not each.wide and each.line in self.listed]
         return self.known[key]
+
+
+def kept_sizes(found: list[list[tuple[Candidate, float]]]) -> set[str]:
+    """Lines of sizes that several multiplications share and that are worth what they cost some of these."""
+    kept = {each.line for own in found for each, _ in own if each.shared}
+    for line in sorted(kept):
+        if saved(found, kept - {line}) > saved(found, kept):
+            kept.discard(line)
+    return kept
+
+
+def saved(found: list[list[tuple[Candidate, float]]], shared: set[str]) -> float:
+    """Seconds that the best own changes save under those shared sizes."""
+    return sum(own_change(own, shared)[1] for own in found)
+
+
+def own_change(own: list[tuple[Candidate, float]], shared: set[str]) -> tuple[Candidate | None, float]:
+    """The best change of a multiplication; a shared size that is taken is, whatever it costs here."""
+    possible = [(each, gain) for each, gain in own if (each.line in shared if each.shared else gain > 0)]
+    return max(possible, key=lambda pair: pair[1], default=(None, 0.0))
 
 
 class Way(NamedTuple):
@@ -148,9 +165,9 @@ def members(look: Look, call: Call) -> tuple[Call, ...]:
     )
 
 
-def changed(look: Look, way: Way, program: Program) -> tuple[Look, list[tuple[Candidate, float]]]:
-    """The multiplication as settings leave it, a measured time shortened alike, and its own candidates there."""
+def changed(look: Look, way: Way, program: Program) -> list[tuple[Candidate, float]]:
+    """Own candidates of the multiplication as settings leave it, a measured time shortened alike."""
     measured = look.measured_s is not None
     call = msgspec.structs.replace(way.call, time_s=way.time_s if measured else None)
     then = Look(Distinct(call, members(look, way.call)), program, foreign=not measured)
-    return then, [(each, then.gain_s(each)) for each in candidates(then) if not each.wide]
+    return [(each, then.gain_s(each)) for each in candidates(then) if not each.wide]
