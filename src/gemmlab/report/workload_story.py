@@ -135,7 +135,8 @@ class Story(NamedTuple):
         if not answer.chip:
             return [f"Measured alone: what {step} may gain is predicted for a chip, with --chip NAME"]
         perfect, advised = answer.perfect_gain, answer.advised_gain
-        first = f"If every multiplication were at its limit, all else as it is, {step} is predicted to take"
+        alone = ", all else as it is" if answer.rest_s + answer.idle_s > 0 else ""
+        first = f"If every multiplication were at its limit{alone}, {step} is predicted to take"
         said = [f"{first} {exact(perfect)} less time: {self.after(perfect)}"]
         if advised < LEAST:
             said.append("No change to them is found that is predicted to gain 0.5%")
@@ -170,7 +171,7 @@ class Story(NamedTuple):
         if answer.workload.kind not in STEPPED or not answer.chip:
             return ""
         if found is None:
-            return "how far off is not measured"
+            return "its error was not measured"
         gains = found.gains_of_traces if answer.known == "measured" else found.gains_of_models
         steps = f"steps {off(found.step)} off, " if answer.known != "measured" else ""
         return f"of {found.networks} networks measured there, {steps}gains {off(gains)} off"
@@ -260,7 +261,7 @@ class Story(NamedTuple):
         flop, time = sum(r.section.flop_share for r in rest), sum(r.section.time_s for r in rest)
         gain = sum(r.section.gain_s for r in rest)
         said = f"{percent(flop)} of the FLOP, {self.seconds(time)}, {self.share(time)} of the time"
-        more = f"{self.seconds(gain)} to gain" if gain > 0 else "no gain told"
+        more = f"{self.seconds(gain)} to gain" if gain > 0 else "none gains 3%"
         return f"{len(rest)} more: {said}, {more}"
 
     def changes(self) -> list[Change]:
