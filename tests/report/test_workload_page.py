@@ -39,6 +39,7 @@ def test_areas_are_chosen_by_radio_buttons_and_all_are_printed():
     for name in ("time", "work", "gain"):
         assert f'<label for="view-{name}">' in text
         assert f"#view-{name}:checked~.view.{name}" in text
+    assert ".map .view.gain{font-weight:400;color:inherit" in text  # .gain alone is how a gain is written
     assert "@media print{.map,.map .view,.map .wide{display:block}.map input,.map label" in text
 
 

@@ -25,7 +25,8 @@ STYLE = """
 .map label:first-of-type{border-radius:8px 0 0 8px}.map label:last-of-type{border-radius:0 8px 8px 0}
 .map input:checked+label{background:var(--ink);color:var(--paper);border-color:var(--ink);font-weight:600}
 .map input:focus-visible+label{outline:3px solid var(--sky);outline-offset:2px;position:relative}
-.map .view{display:none}.map svg a:focus-visible{outline:2px solid var(--ink)}
+.map .view{display:none}.map .view.gain{font-weight:400;color:inherit;white-space:normal}
+.map svg a:focus-visible{outline:2px solid var(--ink)}
 #view-time:checked~.view.time,#view-work:checked~.view.work,#view-gain:checked~.view.gain{display:block}
 .rows td{vertical-align:top}.rows .sub td{border-bottom:1px solid var(--grid);padding-top:0}
 .rows tr.main td{border-bottom:0;white-space:nowrap}.rows tr:target td{background:var(--sand)}
