@@ -6,6 +6,7 @@ import time
 import msgspec
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from experiment.workload.drawn import workloads
 from experiment.workload.networks import gpt2
@@ -317,3 +318,24 @@ def test_an_operator_that_multiplies_several_times_is_launched_once():
     assert told(Call(problem, "aten::convolution_backward", 1000, phase="backward")) == 500
     lstm = Call(problem, "aten::_cudnn_rnn", 1000)
     assert not any("launch-bound" in note for note in answer_of(Workload("x", "model", (lstm,)), "h200-sxm").notes)
+
+
+@settings(max_examples=60)
+@given(
+    workloads(),
+    st.floats(1e-6, 1e-1),
+    st.floats(0.01, 1.0),
+    st.sampled_from(("", "NVIDIA H200", "NVIDIA A100-SXM4-80GB", "CPU")),
+)
+def test_no_gain_of_any_source_is_more_than_its_time(workload, span_s, busy, device):
+    timed = workload.kind == "trace"
+    spans = {"span_s": span_s, "busy_s": span_s * busy, "chip": device} if timed else {}
+    answer = answer_of(msgspec.structs.replace(workload, **spans), None if device == "CPU" else "h200-sxm")
+    most = answer.time_s * (1 + TENTHS)
+    for change in (*answer.changes, *(each for row in answer.rows for each in row.record.call.changes)):
+        assert 0 < change.gain_s <= most
+    assert max((row.record.call.gain_s for row in answer.rows), default=0) <= most
+    assert answer.unlisted_s <= answer.least_s
+    for share in (answer.perfect_gain, answer.advised_gain):
+        assert 0 <= share <= 1
+    assert 0 <= answer.idle_s <= most
