@@ -59,6 +59,14 @@ def test_what_is_advised_gains_what_is_predicted(gain):
     assert abs(gain["predicted_s"] / measured - 1) <= 0.3
 
 
+def test_the_page_says_what_was_found():
+    said = " ".join((BENCHMARKS.parent / "docs" / "concepts" / "workloads.md").read_text().split())
+    both = next(gain for gain in RESULT["gains"] if gain["advice"] == "together")
+    found = f"{both['predicted_s'] * 1e3:.1f} ms predicted from its trace, {both['measured_s'] * 1e3:.1f} ms measured"
+    assert found in said
+    assert f"{len(RESULT['rows'])} steps and {len(RESULT['gains'])} pieces of advice" in said
+
+
 def test_the_first_advice_of_every_network_was_taken():
     assert {each["network"] for each in RESULT["gains"] if each["first"]} == {row["network"] for row in RESULT["rows"]}
 
