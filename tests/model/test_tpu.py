@@ -59,6 +59,17 @@ def test_two_units_shift_weights_in_more_slowly_than_dram_brings_them():
     assert prediction.time_s == pytest.approx(1024 * 128 / 2 / 700e6, rel=0.05)
 
 
+def test_public_times_of_xla_on_a_v5e():
+    """JAX, docs/pallas/tpu/matmul.ipynb: bfloat16 cubes, timed from the host. 1024^3 shows the host's share, 105 us."""
+    read = {1024: 119.43e-6, 4096: 827.29e-6, 8192: 6047.15e-6}
+    ours = {side: predicted(Gemm(side, side, side, "bfloat16"), "tpu-v5e").time_s for side in read}
+    host = read[1024] - ours[1024]
+    assert 90e-6 < host < 115e-6
+    assert ours[4096] == pytest.approx(read[4096] - host, rel=0.04)
+    assert ours[8192] == pytest.approx(read[8192] - host, rel=0.07)
+    assert all(ours[side] < read[side] - host for side in (4096, 8192))  # short, never long
+
+
 def test_the_vocabulary_that_was_called_compute_bound_at_15_percent():
     record = explain(Gemm(16384, 32000, 1024, "bfloat16"), "tpu-v4")
     assert record.prediction.time_s == pytest.approx(record.prediction.compute_time_s, rel=0.05)

@@ -57,7 +57,7 @@ def notes_on_units(chip: Chip, kernel: Kernel, units: MatrixUnits) -> tuple[str,
     cores = f"{units.cores} cores with " if units.cores > 1 else ""
     several = "units" if units.units > 1 else "unit"
     return (
-        f"not validated: no times of {chip.name} are at hand, and nothing is taken off its peak",
+        f"not validated: {chip.name} is known by its data sheet only, and nothing is taken off its peak",
         f"{cores}{units.units} matrix {several} of {units.rows}x{units.cols}{' each' if units.cores > 1 else ''}: "
         f"{kernel.block_m}x{kernel.block_n} sums stay on the chip, slabs of A and B, {kernel.block_k} of k, come out "
         "of DRAM, the next while one is in use",
