@@ -108,7 +108,9 @@ def side_by_side(row: Told, told: Story, columns: tuple[int, int], mixed: bool, 
 
 def stacked(row: Told, told: Story, mixed: bool, canvas: Canvas) -> list[str]:
     """One multiplication of a narrow terminal."""
-    lines = canvas.wrap(f"{row.number} {row.name}, {row.times} times", style="strong", hang=2)
+    lines = canvas.wrap(
+        f"{row.number} {row.name}, {'once' if row.times == '1' else f'{row.times} times'}", style="strong", hang=2
+    )
     gain = f"{row.gain} to gain" if row.gain != "-" else told.cut_off
     text = f"{row.time}, {row.share} of the time, {row.flop} of the FLOP; {gain}; bound {row.bound}"
     return [*lines, *canvas.wrap(text, 2, hang=2), *canvas.wrap(below(row, mixed), 2, "dim", 2)]
