@@ -83,3 +83,57 @@ def test_an_advice_gains_what_it_promises(name):
     (change,) = [each for each in first.changes if line in each.line]
     assert change.gain_s == pytest.approx(first.time_s - then.time_s, rel=0.1)
     assert not [each for each in then.changes if each.line == change.line]
+
+
+def llama(width):
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    sizes = {"hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "vocab_size": 1024}
+    return LlamaForCausalLM(LlamaConfig(intermediate_size=width, **sizes))
+
+
+def opt(width):
+    from transformers import OPTConfig, OPTForCausalLM
+
+    sizes = {"hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "vocab_size": 1024}
+    return OPTForCausalLM(OPTConfig(ffn_dim=width, word_embed_proj_dim=512, **sizes))
+
+
+def gpt2(inner, width=512):
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    sizes = {"n_layer": 2, "n_head": 4, "vocab_size": 1024}
+    return GPT2LMHeadModel(GPT2Config(n_inner=inner, n_embd=width, **sizes))
+
+
+def mixture(width):
+    from transformers import Qwen3MoeConfig, Qwen3MoeForCausalLM
+
+    sizes = {"hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 8, "num_hidden_layers": 2}
+    experts = {"num_experts": 4, "num_experts_per_tok": 2, "intermediate_size": 1024, "vocab_size": 1024}
+    config = Qwen3MoeConfig(moe_intermediate_size=width, **sizes, **experts)
+    return Qwen3MoeForCausalLM(config).bfloat16()
+
+
+#: of models of transformers: as made, as advised, and the hyperparameters that are named
+NAMED = {
+    "llama": (lambda: llama(2731), lambda: llama(2752), {"intermediate_size": 2752}),
+    "opt": (lambda: opt(3001), lambda: opt(3008), {"ffn_dim": 3008}),
+    "gpt2": (lambda: gpt2(3001), lambda: gpt2(3008), {"n_inner": 3008}),
+    "gpt2's hidden size": (lambda: gpt2(None, 612), lambda: gpt2(2448, 640), {"n_embd": 640}),
+    "mixture of experts": (lambda: mixture(1403), lambda: mixture(1408), {"moe_intermediate_size": 1408}),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_hyperparameter_goes_by_its_name_in_transformers(name):
+    pytest.importorskip("transformers", reason="transformers is missing: pip install transformers")
+    before, after, named = NAMED[name]
+    inputs, given = (data(4, 1024, dtype=torch.int64),), {} if name.startswith("mix") else BFLOAT16
+    first, then = answer(before, inputs, **given), answer(after, inputs, **given)
+    change = first.changes[0]
+    told = dict(line.partition("  #")[0].split(" = ") for line in change.line.splitlines())
+    assert {key: int(value) for key, value in told.items()} == named
+    busy_s = [each.multiplying_s + each.rest_s for each in (first, then)]  # so small a step waits for its host
+    about = 0.2 if "hidden size" in name else 0.1  # what else a whole model's width makes grow is told by shares
+    assert change.gain_s == pytest.approx(busy_s[0] - busy_s[1], rel=about)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import NamedTuple
@@ -70,6 +71,8 @@ def starred(name: str) -> str:
 def told_few(places: Iterable[str]) -> list[str]:
     """The first few of these places, as a comment may name them."""
     found = sorted({commented(starred(place)) for place in places})
+    stems = Counter(re.sub(r"\d+$", "*", place) for place in found)
+    found = sorted({stem if stems[stem := re.sub(r"\d+$", "*", place)] > 2 else place for place in found})
     return [*found[:MOST_PLACES], f"{len(found) - MOST_PLACES} more"] if len(found) > MOST_PLACES + 1 else found
 
 

@@ -21,6 +21,7 @@ from gemmlab.problem import Gemm
 from gemmlab.units import bytes_text
 from gemmlab.workload import Call
 
+OF_OTHERS = ("softmax", "nll_loss", "cross_entropy", "constant_pad")  # that do not grow with a model's width
 HEADED = 4  # axes of what a kernel of attention is given: entries, heads, sequence, width
 FORWARD_PRODUCTS, BACKWARD_PRODUCTS = 2, 5  # of one kernel of attention
 FORWARD_COPIES, BACKWARD_COPIES = 4, 7  # around it, where heads are padded
@@ -42,7 +43,8 @@ def widening_change(look: Look) -> Candidate | None:
         + (digits.SCALED.format(head=heads[0].head[0]) if heads else "")
         + "".join(dict.fromkeys(digits.WORDED.format(old=old) for old in words_of(widening))),
         cost=f"{after.flop / before.flop - 1:.2%} more work, "
-        f"{bytes_text(after.compulsory_bytes - before.compulsory_bytes)} more memory",
+        f"{bytes_text(after.compulsory_bytes - before.compulsory_bytes)} more memory"
+        + (f"; what is not multiplication grows by up to {growth(fed[-1]):.1%}, counted" if fed else ""),
         confidence="high" if all(use.weight.name for use in widening.uses) else "medium",
         then_s=look.forecaster.price(call),
         limit_s=look.forecaster.limit(call),
@@ -58,15 +60,27 @@ def words_of(widening: Widening) -> list[int]:
 
 
 def fed_s(look: Look, widening: Widening) -> float:
-    """A pad of data before the first layer that takes a width, where no embedding gives it."""
-    width = padded_data(widening, look.program)
-    if width is None or look.call.phase == "backward" or look.call.fused:
+    """What a width that runs through the whole model adds beside multiplications, told where it is first taken.
+
+    Normalisations, sums and copies grow as it does, and data that no embedding gives is padded.
+    """
+    fed = max((each for each in widening.widths if each.fed), default=None)
+    if fed is None or look.call.phase == "backward" or look.call.fused:
         return 0.0
-    first = next(use.call for use in widening.uses if use.weight.ins == width.old)
+    first = next(use.call for use in widening.uses if use.weight.ins == fed.old)
     if first not in look.members:
         return 0.0
-    rows, name = look.call.problem.m, look.call.problem.a_format
-    return look.forecaster.copying_s(storage_bytes(name, rows * (width.old + width.new))) / look.call.count
+    beside = sum(time for name, time in look.program.other_s.items() if not any(word in name for word in OF_OTHERS))
+    added, data = growth(fed) * beside, padded_data(widening, look.program)
+    if data is not None:
+        rows, name = look.call.problem.m, look.call.problem.a_format
+        added += look.forecaster.copying_s(storage_bytes(name, rows * (data.old + data.new)))
+    return added / look.call.count
+
+
+def growth(width: Width) -> float:
+    """How much wider it is to be, of its width now."""
+    return width.new / width.old - 1
 
 
 def padded_data(widening: Widening, program: Program) -> Width | None:
@@ -133,19 +147,14 @@ def last_axis(tensor: Any, old: int, new: int) -> Any:
 
 
 def restrided(problem: Gemm, sides: dict[str, int]) -> Gemm:
-    """The problem with other sides; strides and bases of views of several such widths grow with them."""
+    """The problem with other sides; strides of views of several such widths grow with them, and each starts aligned."""
     fields: dict[str, int] = {}
     for operand, names in FIELDS.items():
         side = side_of_stride(problem, operand)
-        old, new, bits = getattr(problem, side), sides.get(side), bits_of(getattr(problem, names.format))
-        stride, offset = getattr(problem, names.stride), getattr(problem, names.offset)
-        if new is None or problem.groups or stride == old:
-            continue
-        if stride % old == 0:
-            fields[names.stride] = stride // old * new
-        if offset and offset * 8 % (old * bits) == 0:
-            fields[names.offset] = offset * 8 // (old * bits) * new * bits // 8 % (ROAD_BITS // 8)
-    return resized(problem, **sides).replace(**fields) if fields else resized(problem, **sides)
+        old, stride = getattr(problem, side), getattr(problem, names.stride)
+        if side in sides and stride != old and stride % old == 0 and not problem.groups:
+            fields |= {names.stride: stride // old * sides[side], names.offset: 0}
+    return problem.replace(**sides, **fields) if fields else resized(problem, **sides)
 
 
 def sizes_then(widening: Widening, weight: Weight, bits: int) -> tuple[int, int]:
