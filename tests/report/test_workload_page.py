@@ -3,6 +3,7 @@
 import json
 import re
 
+import msgspec
 import pytest
 
 from gemmlab.record import Record
@@ -107,3 +108,18 @@ def test_operators_break_between_their_words_and_have_one_kind_for_all():
 
 def test_words_are_explained_on_the_page():
     assert "alignment its sizes, strides or addresses" in shown_in(gpt2()).replace("alignmentits", "alignment its")
+
+
+def test_few_rows_hide_no_change_and_no_link_leads_nowhere():
+    from gemmlab.problem import Gemm
+    from gemmlab.workload import Call
+    from report.answers import PAD, answer
+
+    calls = [Call(Gemm(512, 512, 64 + each), "aten::mm", 1, (f"l{each}",)) for each in range(14)]
+    changes = [(msgspec.structs.replace(PAD, line=f"change({each})"),) for each in range(14)]
+    made = answer([(call, 3e-3, 1e-3, "precision", change) for call, change in zip(calls, changes, strict=True)])
+    for top, told in ((1, 10), (12, 12), (None, 14)):
+        text = workload_html(made, top)
+        assert len(re.findall(r'id="change-\d+"', text)) == told
+        checker = read(text)
+        assert {link.removeprefix("#") for link in checker.links} <= set(checker.ids)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from gemmlab.experiment.workload.answer import Answer
 from gemmlab.report.page import card, code, document, tag, text
 from gemmlab.report.words import clean, percent, several
 from gemmlab.report.workload_picture import PHONE, WIDE, treemap
 from gemmlab.report.workload_pieces import VIEWS, looks_of
-from gemmlab.report.workload_story import Change, Story, Told, gain_text, rows_text
+from gemmlab.report.workload_story import SHOWN, Change, Story, Told, gain_text, rows_text
 
 TOLD = 100  #: multiplications in the table, and changes; all are in the embedded records
 MOST_RECORDS = 500  #: embedded; each takes about 5 kB
@@ -119,7 +120,8 @@ def table_card(told: Story, shown: int) -> str:
     right = {"times", "FLOP", "of time", "time", "to gain"}
     cells = "".join(f"<th{' class=n' if head in right else ''}>{head}</th>" for head in heads)
     mixed = len({row.known for row in rows}) > 1
-    body = "".join(row_lines(row, mixed) for row in rows)
+    most = max(shown, SHOWN)
+    body = "".join(row_lines(row, [number for number in row.changes if number <= most], mixed) for row in rows)
     left = told.left(shown)
     more = f'<p class="quiet">{text(left)}.</p>' if left else ""
     table = (
@@ -132,14 +134,14 @@ def table_card(told: Story, shown: int) -> str:
     return card(f"Multiplications, most time to gain first {kinds}", said, table, more)
 
 
-def row_lines(row: Told, mixed: bool) -> str:
-    """One multiplication: its figures, and below what it is."""
+def row_lines(row: Told, changes: Sequence[int], mixed: bool) -> str:
+    """One multiplication: its figures, and below what it is, with links to changes that are told."""
     figures = zip(HEADS[2:7], (row.times, row.flop, row.share, row.time, row.gain), strict=True)
     cells = "".join(f'<td class="n" data-head="{head}">{text(cell)}</td>' for head, cell in figures)
     why = zip(HEADS[7:], (row.bound, row.cause), strict=True)
     cells += "".join(f'<td data-head="{head}">{text(cell)}</td>' for head, cell in why)
     main = f"<td>{row.number}</td><td><b>{text(row.name)}</b></td>{cells}"
-    links = ", ".join(f'<a href="#change-{number}">change {number}</a>' for number in row.changes[:6])
+    links = ", ".join(f'<a href="#change-{number}">change {number}</a>' for number in changes[:6])
     detail = "; ".join(filter(None, (links, text(row.detail), f"time {row.known}" if mixed else "")))
     return (
         f'<tr class="main" id="row-{row.number}">{main}</tr>'
@@ -149,9 +151,9 @@ def row_lines(row: Told, mixed: bool) -> str:
 
 def changes_card(told: Story, shown: int) -> str:
     """What to change, as lines to paste."""
-    found = told.changes()
-    items = "".join(change_item(number, change, shown) for number, change in enumerate(found[:shown], 1))
-    left = found[shown:]
+    found, most = told.changes(), max(shown, SHOWN)
+    items = "".join(change_item(number, change, shown) for number, change in enumerate(found[:most], 1))
+    left = found[most:]
     more = f'<p class="quiet">{several(len(left), "more change")}, each of less gain.</p>' if left else ""
     more += f'<p class="quiet">{text(told.unlisted())}.</p>' if told.unlisted() else ""
     return card(f"What to change {tag('predicted')}", f'<ol class="advice lines">{items}</ol>', more) if items else ""
