@@ -57,3 +57,9 @@ def test_items_are_what_the_inputs_tell():
     assert items("8x1024:int64") == (8192, "tokens", pytest.approx(rate))
     assert items("256x3x224x224:float32")[:2] == (256, "images")
     assert items("") == items("64:int64") == (None, "", None)
+
+
+def test_what_nobody_predicts_is_null():
+    told = summary_of(msgspec.structs.replace(traced(), chip=""))
+    assert (told.limit_s, told.perfect_gain, told.together_s, told.advised_gain) == (None,) * 4
+    assert told.time_s > 0

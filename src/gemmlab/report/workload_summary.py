@@ -50,18 +50,18 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     marked: bool  #: whether the source says where steps begin; else all of it is taken as one
     recorded_on: str  #: the trace's device, in its own words
     settings: dict[str, str]  #: what was respected, such as autocast
-    chip: str  #: predicted for; empty where nothing is predicted
+    chip: str  #: predicted for; empty where nothing is, and what would be is null
     known: str  #: measured or predicted: how time_s is known
     time_s: float  #: of a step
     multiplying_s: float  #: of it, the multiplications
     rest_s: float  #: of it, everything else that ran
     idle_s: float  #: of it, when no kernel ran
     unread_s: float  #: measured: of multiplications whose sizes the source does not say
-    limit_s: float  #: predicted: a step with every multiplication at its limit, all else as it is
-    perfect_gain: float  #: predicted: share of the step that this saves
+    limit_s: float | None  #: predicted: a step with every multiplication at its limit, all else as it is
+    perfect_gain: float | None  #: predicted: share of the step that this saves
     host_s: float  #: predicted: what an eager host takes for a step's operators; 0 where that is not told
-    together_s: float  #: predicted: a step with the changes that go together
-    advised_gain: float  #: predicted: share of the step that this saves
+    together_s: float | None  #: predicted: a step with the changes that go together
+    advised_gain: float | None  #: predicted: share of the step that this saves
     flop: float  #: counted: of a step's multiplications
     flop_share: float  #: counted: of all work that is counted
     flop_per_s: float | None  #: flop over time_s
@@ -95,11 +95,11 @@ def summary_of(answer: Answer) -> Summary:
         rest_s=answer.rest_s / steps,
         idle_s=answer.idle_s / steps,
         unread_s=answer.unread_s / steps,
-        limit_s=step_s * (1 - answer.perfect_gain),
-        perfect_gain=answer.perfect_gain,
+        limit_s=step_s * (1 - answer.perfect_gain) if answer.chip else None,
+        perfect_gain=answer.perfect_gain if answer.chip else None,
         host_s=answer.host_s / steps,
-        together_s=step_s * (1 - answer.advised_gain),
-        advised_gain=answer.advised_gain,
+        together_s=step_s * (1 - answer.advised_gain) if answer.chip else None,
+        advised_gain=answer.advised_gain if answer.chip else None,
         flop=work.flop / steps,
         flop_share=answer.flop_share,
         flop_per_s=work.flop / answer.time_s if answer.time_s > 0 else None,
