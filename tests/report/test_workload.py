@@ -241,3 +241,14 @@ def test_a_recording_without_marks_is_no_step():
     assert "the recording is predicted to take" in text
     assert "1 step" not in text
     assert "a step" not in text
+
+
+def test_a_processor_s_recording_has_no_kernels_and_no_gains():
+    made = traced()
+    made = msgspec.structs.replace(made, chip="", workload=msgspec.structs.replace(made.workload, chip="CPU"))
+    text = squeezed(shown(made))
+    assert "no operator runs 3.00 ms" in text
+    assert "no kernel runs" not in text
+    assert "Multiplications, the longest first times and FLOP counted, time measured; of one step" in text
+    assert "Measured alone: what a step may gain is predicted for a chip" in text
+    assert "limit" not in text.partition("Words")[0]

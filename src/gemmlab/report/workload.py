@@ -67,8 +67,8 @@ def table(told: Story, top: int | None, canvas: Canvas) -> list[str]:
     if not rows:
         return []
     kinds = sorted({row.known for row in rows})
-    lines = headline("Multiplications, most time to gain first", "", canvas)
-    said = f"times and FLOP counted, time {' or '.join(kinds)}, gain predicted"
+    lines = headline(f"Multiplications, {told.order}", "", canvas)
+    said = f"times and FLOP counted, time {' or '.join(kinds)}{', gain predicted' if told.answer.chip else ''}"
     said += "; of one step" if told.steps > 1 else ""
     said += f"; -: {told.cut_off}" if any(row.gain == "-" for row in rows) else ""
     lines += canvas.wrap(said, 2, "dim")

@@ -76,7 +76,7 @@ class Sides(NamedTuple):
             ("  multiplications", a.multiplying_s, b.multiplying_s),
             ("  everything else", a.rest_s, b.rest_s),
             ("  not read", a.unread_s, b.unread_s),
-            ("  no kernel runs", a.idle_s, b.idle_s),
+            (f"  {self.a.idle}", a.idle_s, b.idle_s),
         ]
         told = [
             Line(name, self.a.seconds(first), self.b.seconds(second), self.change(first, second), self.kind)

@@ -107,7 +107,8 @@ def map_card(told: Story, links: int) -> str:
         views += f'<div class="view {name}"><figure>{drawn}</figure></div>'
     said = '<p class="quiet">A rectangle tells more under the pointer, and leads to its row.</p>'
     return card(
-        "The step at a glance", f'<fieldset class="map"><legend>Areas are</legend>{buttons}{views}</fieldset>{said}'
+        "The step at a glance" if told.whole == "a step" else "At a glance",
+        f'<fieldset class="map"><legend>Areas are</legend>{buttons}{views}</fieldset>{said}',
     )
 
 
@@ -127,11 +128,12 @@ def table_card(told: Story, shown: int) -> str:
     table = (
         f'<div class="scroll"><table class="rows"><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table></div>'
     )
-    kinds = " ".join(tag(kind) for kind in ("counted", *sorted({row.known for row in rows} | {"predicted"})))
+    predicted = {"predicted"} if told.answer.chip else set()
+    kinds = " ".join(tag(kind) for kind in ("counted", *sorted({row.known for row in rows} | predicted)))
     known = "as each row says" if mixed else rows[0].known
-    said = f"<p>Times and FLOP are counted, the time is {known}, the gain predicted."
+    said = f"<p>Times and FLOP are counted, the time is {known}{', the gain predicted' if predicted else ''}."
     said += f" A dash: {told.cut_off}.</p>" if any(row.gain == "-" for row in rows) else "</p>"
-    return card(f"Multiplications, most time to gain first {kinds}", said, table, more)
+    return card(f"Multiplications, {told.order} {kinds}", said, table, more)
 
 
 def row_lines(row: Told, changes: Sequence[int], mixed: bool) -> str:

@@ -87,7 +87,8 @@ def looks_of(stories: Sequence[Story]) -> dict[str, Look]:
     }
     looks |= {cause: Look(MORE, PLAIN[MORE], 5) for cause in ordered[len(COLOURS) :]}
     extra = {NOTHING: 0, OTHER: 0, IDLE: 6, UNREAD: 7}
-    return looks | {name: Look(name, PLAIN[name], hatching) for name, hatching in extra.items()}
+    said = {IDLE: stories[0].idle} if stories else {}
+    return looks | {name: Look(said.get(name, name), PLAIN[name], hatching) for name, hatching in extra.items()}
 
 
 def parts_of(told: Story, view: str) -> list[Part]:
@@ -136,10 +137,13 @@ def rest_of(told: Story) -> list[Part]:
     answer = told.answer
     others = tuple(other_piece(each, told) for each in told.rest() if each.time_s > 0)
     found = [Part(OTHER, others)] if others else []
-    for look, time_s, known in ((IDLE, answer.idle_s, answer.known), (UNREAD, answer.unread_s, "measured")):
+    for look, name, time_s, known in (
+        (IDLE, told.idle, answer.idle_s, answer.known),
+        (UNREAD, UNREAD, answer.unread_s, "measured"),
+    ):
         if time_s > 0:
             text = f"{told.seconds(time_s)}, {told.share(time_s)}"
-            found.append(Part(look, (Piece(time_s, look, (text,), f"{look}. {text} of the time, {known}", look),)))
+            found.append(Part(name, (Piece(time_s, name, (text,), f"{name}. {text} of the time, {known}", look),)))
     return found
 
 

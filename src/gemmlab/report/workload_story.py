@@ -77,6 +77,16 @@ class Story(NamedTuple):
         return ("a step" if work.marked else "the recording") if work.kind in STEPPED else "all of it"
 
     @property
+    def idle(self) -> str:
+        """What is said of the time in which nothing runs that could be a multiplication."""
+        return "no operator runs" if self.answer.workload.chip == PROCESSOR else "no kernel runs"
+
+    @property
+    def order(self) -> str:
+        """In which order the rows stand."""
+        return "most time to gain first" if self.answer.chip else "the longest first"
+
+    @property
     def step_s(self) -> float:
         """What a step takes."""
         return self.answer.time_s / self.steps
@@ -190,7 +200,7 @@ class Story(NamedTuple):
             ("multiplications", answer.multiplying_s, multiplied or answer.known),
             ("everything else", answer.rest_s, rest or answer.known),
             ("not read, see below", answer.unread_s, "measured"),
-            ("no kernel runs", answer.idle_s, answer.known),
+            (self.idle, answer.idle_s, answer.known),
         ]
         found += [
             story.Fact(f"  {label}", f"{self.seconds(time)}, {self.share(time)}", kind)
@@ -340,6 +350,7 @@ FED = re.compile(r"(?:[A-Za-z_]\w*=)?(?P<shape>\d+(?:x\d+)*):(?P<format>\w+)")
 INSTANCE = re.compile(r"_\d+$")  #: which of its class a module is, as a trace counts them: `Block_3`
 RUNS = 5  #: runs of row numbers that are written out
 OF_FLOAT32 = ("float32 multiplications", "float32 convolutions")  #: settings of what float32 is computed in
+PROCESSOR = "CPU"  #: the device of a trace that no GPU's kernels are in
 STEPPED = ("trace", "model")  #: kinds of a workload that are a program's steps
 
 
@@ -504,7 +515,7 @@ def own_name(call: Call) -> str:
     if call.fused and "attention" in call.fused:
         return "attention"
     last = next((part for part in reversed(place.split(".")) if part != "*" and not part.isdecimal()), "")
-    return clean(place if "(" in place else last) or clean(call.operator)
+    return clean(place if "(" in place else last.removesuffix("_*")) or clean(call.operator)
 
 
 def gain_text(change: Change) -> str:
