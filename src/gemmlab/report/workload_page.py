@@ -43,7 +43,7 @@ STYLE = """
 .rows tr.main td:nth-child(2)::after{content:"\\a";white-space:pre}
 .rows td[data-head]::before{content:attr(data-head) " ";color:var(--quiet)}
 .rows td[data-head]:not(:last-child)::after{content:"; "}
-.rows tr.main td{white-space:normal}.rows .sub td{padding:0 0 7px}}
+.rows tr.main td{white-space:normal}.rows tr.main td:empty{display:none}.rows .sub td{padding:0 0 7px}}
 @media print{.map,.map .view,.map .wide{display:block}.map input,.map label,.map legend,.map .phone{display:none}
 .map .view{break-inside:avoid}.map figure{break-inside:avoid;margin:8px 0}.map figure svg{max-width:100%}}
 """
