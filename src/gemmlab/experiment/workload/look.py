@@ -11,7 +11,7 @@ import msgspec
 from gemmlab.experiment.workload.distinct import Distinct
 from gemmlab.experiment.workload.forecast import Forecast, Forecaster
 from gemmlab.experiment.workload.weights import Sides, Weight, sides_of, weights_of
-from gemmlab.experiment.workload.widths import Heads, Widening, widenings
+from gemmlab.experiment.workload.widths import Heads, Widening, Width, key_of, widenings
 from gemmlab.formats import storage_bytes
 from gemmlab.model.advice.situation import Situation
 from gemmlab.model.machine import machine_of
@@ -42,6 +42,7 @@ class Program:
     def __init__(self, workload: Workload, forecaster: Forecaster, time_of: dict[str, float]) -> None:
         self.workload, self.forecaster = workload, forecaster
         self.other_s = time_of  #: seconds of what is no multiplication, by its name
+        self.told: dict[tuple[Width, ...], str] = {}  #: lines of changes of widths, each made once
 
     @cached_property
     def weights(self) -> dict[str, Weight]:
@@ -103,6 +104,11 @@ class Program:
     def widenings(self) -> tuple[Widening, ...]:
         """Widths off the 16-byte road that one hyperparameter makes larger."""
         return widenings(self.workload.calls, self.weights, self.heads)
+
+    @cached_property
+    def widened(self) -> dict[tuple[int, int, int], Widening]:
+        """What makes a weight of these outputs, inputs and number larger."""
+        return {key_of(use.weight): each for each in self.widenings for use in each.uses}
 
     @cached_property
     def by_place(self) -> dict[tuple[str, str], list[Call]]:

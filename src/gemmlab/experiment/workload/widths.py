@@ -6,7 +6,7 @@ Between two layers of such a width stand operators of single elements; attention
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from gemmlab.experiment.workload.weights import Weight, forward_weight
@@ -52,26 +52,28 @@ class Widening(NamedTuple):
     uses: tuple[Use, ...]
     taken: frozenset[int]  #: sizes of all inputs: outputs of such a size are a width of their own
 
-    def holds(self, weight: Weight) -> bool:
-        """Whether it changes that weight."""
-        return any((weight.outs, weight.ins, weight.stack) == key_of(use.weight) for use in self.uses)
-
     def outs(self, weight: Weight) -> int:
         """The weight's outputs then."""
         return next((given_by(each, weight.outs, each.new) for each in self.by_outs(weight)), weight.outs)
 
     def by_outs(self, weight: Weight) -> list[Width]:
         """The width that its outputs are, or are several of; else whose heads they are."""
-        exact = [each for each in self.widths if each.old == weight.outs]
-        if weight.vocabulary or exact or weight.outs in self.taken:
-            return [] if weight.vocabulary else exact
-        several = [each for each in self.widths if weight.outs in [each.old * times for times in MULTIPLES]]
-        heads = [each for each in self.widths if each.head[0] and weight.outs % each.head[0] == 0]
-        return several or heads
+        sizes = sizes_given(weight, self.taken)
+        whole_ones = [each for each in self.widths if each.old in sizes]
+        own = weight.vocabulary or weight.outs in self.taken
+        heads = [each for each in self.widths if each.head[0] and weight.outs % each.head[0] == 0 and not own]
+        return whole_ones or heads
 
     def ins(self, weight: Weight) -> int:
         """The weight's inputs then."""
         return next((each.new for each in self.widths if each.old == weight.ins), weight.ins)
+
+
+def sizes_given(weight: Weight, taken: Collection[int]) -> list[int]:
+    """Widths that a weight's outputs may be: words are none, and what another layer takes whole is no other's part."""
+    if weight.vocabulary or weight.outs in taken:
+        return [] if weight.vocabulary else [weight.outs]
+    return [weight.outs // times for times in (1, *MULTIPLES) if weight.outs % times == 0]
 
 
 def given_by(width: Width, outs: int, new: int) -> int:
@@ -94,52 +96,66 @@ def uses_of(calls: Iterable[Call], weights: dict[str, Weight]) -> Iterator[Use]:
 
 def widenings(calls: Iterable[Call], weights: dict[str, Weight], heads: Iterable[Heads]) -> tuple[Widening, ...]:
     """Every shared width that is off the 16-byte road, those that meet in a weight together."""
-    uses = tuple(uses_of(calls, weights))
-    widths = [width for size in sorted({use.weight.ins for use in uses}) if (width := shared(size, uses, heads))]
-    groups: list[list[Width]] = []
-    for width in widths:
-        touching = [group for group in groups if any(meet(width, other, uses) for other in group)]
-        groups = [group for group in groups if group not in touching]
-        groups.append([width, *(other for group in touching for other in group)])
-    return tuple(widening(tuple(sorted(group)), uses) for group in groups)
+    uses, heads = tuple(uses_of(calls, weights)), tuple(heads)
+    taken = frozenset(use.weight.ins for use in uses)
+    giving: dict[int, list[int]] = {}
+    taking: dict[int, list[int]] = {}
+    for place, (weight, _) in enumerate(uses):
+        taking.setdefault(weight.ins, []).append(place)
+        for size in sizes_given(weight, taken):
+            giving.setdefault(size, []).append(place)
+    widths = {
+        size: width
+        for size in sorted(taken)
+        if size in giving and (width := shared(size, uses, giving[size], taking[size], taken, heads))
+    }
+    return grouped(uses, widths, taken)
 
 
-def widening(widths: tuple[Width, ...], uses: tuple[Use, ...]) -> Widening:
-    """These widths with the weights that have them."""
-    taken = taken_by(uses)
-    alone = Widening(widths, (), taken)
-    touched = (use for use in uses if (alone.outs(use.weight), alone.ins(use.weight)) != key_of(use.weight)[:2])
-    return Widening(widths, tuple(touched), taken)
-
-
-def taken_by(uses: tuple[Use, ...]) -> frozenset[int]:
-    """Sizes of all inputs."""
-    return frozenset(use.weight.ins for use in uses)
-
-
-def meet(one: Width, other: Width, uses: tuple[Use, ...]) -> bool:
-    """Whether some weight has both."""
-    first, second = (Widening((each,), (), taken_by(uses)) for each in (one, other))
-    return any(
-        (first.by_outs(weight) and weight.ins == other.old) or (second.by_outs(weight) and weight.ins == one.old)
-        for weight, _ in uses
+def grouped(uses: tuple[Use, ...], widths: dict[int, Width], taken: frozenset[int]) -> tuple[Widening, ...]:
+    """Widths by the weights that they meet in, each weight with its own."""
+    group_of = {size: {size} for size in widths}
+    headed = Widening(tuple(each for each in widths.values() if each.head[0]), (), taken)
+    touched: list[tuple[int, Use]] = []
+    for use in uses:
+        sizes = [size for size in (use.weight.ins, *sizes_given(use.weight, taken)) if size in widths]
+        sizes += [each.old for each in headed.by_outs(use.weight) if each.old not in sizes]
+        for size in sizes[1:]:
+            if group_of[size] is not group_of[sizes[0]]:
+                group_of[sizes[0]] |= group_of[size]
+                group_of |= dict.fromkeys(group_of[size], group_of[sizes[0]])
+        touched += [(sizes[0], use)] if sizes else []
+    least = {size: min(group) for size, group in group_of.items()}
+    members: dict[int, dict[Weight, Use]] = {}
+    for size, use in touched:
+        members.setdefault(least[size], {}).setdefault(use.weight, use)  # where it is first multiplied by
+    return tuple(
+        Widening(tuple(widths[size] for size in sorted(group_of[first])), tuple(found.values()), taken)
+        for first, found in sorted(members.items())
     )
 
 
-def shared(size: int, uses: tuple[Use, ...], heads: Iterable[Heads]) -> Width | None:
-    """The width of that size, if a layer gives it to a later one and its rows or its heads are off the road."""
-    taking = [place for place, (weight, _) in enumerate(uses) if weight.ins == size]
+def shared(
+    size: int,
+    uses: tuple[Use, ...],
+    giving: list[int],
+    taking: list[int],
+    taken: frozenset[int],
+    heads: tuple[Heads, ...],
+) -> Width | None:
+    """The width of that size, if a layer gives it to a later one and its rows or its heads are off the road.
+
+    `giving` and `taking` are places among the uses, ascending.
+    """
     bits = min(bits_of(uses[place].call.problem.a_format) for place in taking)
-    taken = taken_by(uses)
     odd = [head for each in heads if (head := head_in(size, each, taken, bits)) * bits % ROAD_BITS]
     if not odd and size * bits % ROAD_BITS == 0:
         return None
-    alone = Widening((Width(size, size),), (), taken)
-    giving = [place for place, (weight, _) in enumerate(uses) if alone.by_outs(weight)]
-    again = [place for place in giving if place in taking and len(uses[place].call.places) > 1]
-    if not giving or not (again or min(giving) < max(taking)):
+    both = set(taking).intersection(giving)
+    again = any(len(uses[place].call.places) > 1 for place in both)
+    if not again and giving[0] >= taking[-1]:
         return None
-    fed = min(taking) <= min(giving)
+    fed = taking[0] <= giving[0]
     if odd:
         head, wider = max(odd), round_up(max(odd), ROAD_BITS // bits)
         return Width(size, size // head * wider, (head, wider), fed)

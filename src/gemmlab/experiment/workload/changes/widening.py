@@ -12,7 +12,7 @@ from gemmlab.experiment.workload.changes import digits
 from gemmlab.experiment.workload.changes.attention import is_attention
 from gemmlab.experiment.workload.look import Candidate, Look, Program
 from gemmlab.experiment.workload.weights import Weight, told_few
-from gemmlab.experiment.workload.widths import Use, Widening, Width, names_of, whole
+from gemmlab.experiment.workload.widths import Use, Widening, Width, key_of, names_of, whole
 from gemmlab.formats import bits_of, storage_bytes
 from gemmlab.model.advice.alignment import FIELDS, side_of_stride
 from gemmlab.model.advice.situation import resized
@@ -33,11 +33,13 @@ def widening_change(look: Look) -> Candidate | None:
     if found is None:
         return None
     widening, call = found
+    if widening.widths not in look.program.told:
+        look.program.told[widening.widths] = "\n".join(lines_of(widening, look.program))
     before, after = look.call.problem, call.problem
     fed, heads = [each for each in widening.widths if each.fed], [each for each in widening.widths if each.head[0]]
     return Candidate(
         cause="alignment",
-        line="\n".join(lines_of(widening, look.program)),
+        line=look.program.told[widening.widths],
         digits=digits.WIDER
         + digits.NORMED * bool(fed)
         + (digits.SCALED.format(head=heads[0].head[0]) if heads else "")
@@ -112,7 +114,7 @@ def padding_s(look: Look, head: int) -> float:
 def weight_widened(look: Look) -> tuple[Widening, Call] | None:
     """The call with its weight's outputs and inputs as they are to be."""
     weight, outs, ins = look.sides
-    widening = next((each for each in look.program.widenings if weight and each.holds(weight)), None)
+    widening = look.program.widened.get(key_of(weight)) if weight else None
     if weight is None or widening is None:
         return None
     new_outs, new_ins = sizes_then(widening, weight, bits_of(look.call.problem.a_format))
