@@ -6,8 +6,10 @@ from hypothesis import strategies as st
 
 from experiment.workload.networks import attention, gpt2, linear, tensor
 from gemmlab import Gemm, explain
+from gemmlab.chips import get
 from gemmlab.experiment.workload import answer_of
 from gemmlab.experiment.workload.changes.digits import rounding
+from gemmlab.experiment.workload.forecast import Forecaster
 from gemmlab.problem import Convolution
 from gemmlab.workload import Call, Other, Tensor, Workload
 
@@ -48,7 +50,10 @@ def test_agrees_with_the_models_own_advice(problem, chip):
         assert len(mine) <= 1
         if advice and advice[0].predicted_speedup > 1.08:
             said_s = record.prediction.time_s * (1 - 1 / advice[0].predicted_speedup)
-            assert mine[0].gain_s == pytest.approx(said_s, rel=0.1)
+            forecaster = Forecaster(get(chip))  # a program pads its operands, where `explain` takes them as stored
+            pads_s = forecaster.copying_s(2.1 * (problem.a_bytes + problem.b_bytes), 2) if cause == "alignment" else 0.0
+            if mine or said_s > 2 * pads_s:
+                assert 0.9 * said_s - pads_s <= mine[0].gain_s <= 1.1 * said_s
         elif not advice:
             assert not mine or mine[0].predicted_speedup < 1.05
 

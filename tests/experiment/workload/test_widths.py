@@ -107,6 +107,15 @@ def test_every_gradient_gains_by_the_same_change():
     assert change.gain_s == pytest.approx(answer.time_s - wider.time_s, rel=0.01)
 
 
+def test_what_alignment_does_not_slow_is_no_alignments_gain():
+    """Ordinary float32 is computed a number at a time: its rows may start anywhere."""
+    calls = [
+        Call(each.problem.in_format("float32"), each.operator, each.count, each.places, each.phase, each.operands)
+        for each in layers((1024, 2731), (2731, 1024))
+    ]
+    assert not [line for line in lines(calls) if "nn.Linear" in line]
+
+
 def test_recurrent_layers_are_no_uses():
     operands = (tensor(64, 509), tensor(509, 509, parameter="weight_hh_l0"))
     call = Call(Gemm(64, 509, 509, "bfloat16", layout="nt"), "aten::_cudnn_rnn", 1, ("RNN",), "forward", operands)

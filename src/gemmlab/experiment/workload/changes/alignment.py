@@ -33,12 +33,14 @@ def alignment_changes(look: Look) -> Iterator[Candidate]:
     """What the model advises of alignment, in the program's own words."""
     problem = look.call.problem
     wider = None if is_recurrent(look) else widening_change(look)
-    if wider:
-        yield wider
     if not look.plain:
+        yield from (wider,) if wider else ()
         return
     slow = [road for road in roads(problem) if not road.fast]
-    if not slow or look.situation.gain_without(ALL._replace(alignment=False)) < WORTH:
+    blamed = bool(slow) and look.situation.gain_without(ALL._replace(alignment=False)) >= WORTH
+    if wider:  # what is not slow by alignment may pay for it, and gains nothing that is called alignment
+        yield wider if blamed or problem.groups else wider._replace(then_s=max(wider.then_s, look.now_s))
+    if not blamed:
         return
     views = [road for road in slow if is_view(problem, road)]
     if views and not problem.groups:
