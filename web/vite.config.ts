@@ -69,6 +69,8 @@ const page = (mode: string): UserConfig => ({
     assetsInlineLimit: mode === 'single' ? 1 << 30 : 0,
     rolldownOptions: mode === 'single' ? { output: { codeSplitting: false } } : {},
     reportCompressedSize: false,
+    // the page in one file is one chunk
+    chunkSizeWarningLimit: mode === 'single' ? 2000 : 500,
   },
   test: { include: ['src/**/*.test.ts'], environment: 'node' },
 });

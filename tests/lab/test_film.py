@@ -20,7 +20,13 @@ CHAPTERS = {
     "rest": (5, 2, "2", "3", 324),
 }
 RIGHT = {"en": "Right.", "it": "Giusto."}
+WRONG = {"en": "Not right.", "it": "Non è giusto."}
 ASKING = "~".join(f"#/film?chapter={name}&step={ask}" for name, (_, ask, *_) in CHAPTERS.items()).split("~")
+
+
+ACTIVE = (
+    """() => document.querySelector('lab-page').shadowRoot.querySelector('lab-film').shadowRoot.activeElement?.id"""
+)
 
 
 def grouped(number, language):
@@ -52,7 +58,12 @@ def test_the_film_is_walked_by_keyboard(visit, language):
             assert place(page) == (name, step)
             captions.add(page.locator(".caption").inner_text())
             if step == ask:
+                said = answer(page, wrong)  # the first time the answer is left to be found
+                assert WRONG[language] in said
+                assert grouped(int(wrong), language) in said
+                assert not re.search(rf"(?<![\d.,]){re.escape(grouped(int(right), language))}(?![\d.,]\d|\d)", said)
                 said = answer(page, wrong)
+                assert WRONG[language] in said
                 assert grouped(int(wrong), language) in said
                 assert grouped(reckoned, language) in said
                 assert grouped(int(right), language) in said
@@ -92,7 +103,7 @@ def test_what_is_no_number_is_said_and_numbers_are_read_as_they_are_written(visi
 
 @pytest.mark.web
 def test_the_film_comes_back_from_its_address(visit):
-    page = visit("#/film?chapter=reads&step=2&answers=___256______&keys=0&lang=it&lvl=elem")
+    page = visit("#/film?chapter=reads&step=2&answers=___256______&shown=3&keys=0&lang=it&lvl=elem")
     said = page.locator("lab-film .card").inner_text()
     assert "8.388.608" in said
     page.reload()
@@ -103,6 +114,47 @@ def test_the_film_comes_back_from_its_address(visit):
     settle(page)
     assert page.locator(".caption").inner_text() != ""  # a still that is not there is the last one
     assert "answers=1_2" in page.get_by_role("status").first.inner_text()
+
+
+@pytest.mark.web
+def test_the_answer_is_shown_when_it_is_asked_for_and_tabs_say_how_it_stands(visit):
+    page = visit("#/film?chapter=table&step=2")
+    said = answer(page, "100")
+    assert "120" not in said
+    assert page.evaluate(ACTIVE) == "answer"  # a second try is typed over the first
+    tab = page.locator("[data-chapter=table]")
+    assert "✗" in tab.inner_text()
+    assert "not right yet" in tab.text_content()
+    assert "✗ not right yet" in page.locator("nav.chapters p").inner_text()
+    page.keyboard.press("Tab")  # to the button that checks
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    settle(page)
+    said = page.locator("#reckoned").inner_text()
+    assert "Not right." in said
+    assert "120" in said
+    assert "shown=0" in page.url
+    assert page.locator("[data-do=show]").count() == 0
+    said = answer(page, "120")
+    assert "Right." in said
+    assert "✓" in tab.inner_text()
+
+
+@pytest.mark.web
+def test_a_right_second_try_needs_nothing_shown(visit):
+    page = visit("#/film?chapter=table&step=2")
+    answer(page, "100")
+    said = answer(page, "120")
+    assert "Right." in said
+    assert "shown=" not in page.url
+    assert page.locator("[data-do=show]").count() == 0
+
+
+@pytest.mark.web
+def test_the_film_is_what_a_newcomer_sees_first(visit):
+    page = visit("")
+    wait_for(page, "film")
+    assert place(page) == ("table", 0)
 
 
 @pytest.mark.web

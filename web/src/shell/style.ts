@@ -286,6 +286,18 @@ export const base = css`
     cursor: pointer;
     color: var(--teal);
   }
+  dl {
+    display: grid;
+    grid-template-columns: repeat(auto-fit, minmax(min(100%, 300px), 1fr));
+    gap: 6px 24px;
+    margin: 8px 0;
+  }
+  dt {
+    font-weight: 600;
+  }
+  dd {
+    margin: 0;
+  }
   .unseen {
     position: absolute;
     width: 1px;

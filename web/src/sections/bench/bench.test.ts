@@ -6,6 +6,9 @@ import { store } from '../../state/store';
 import { csv, entries, json, plainName } from './export';
 import { fastest, lines, ofThis, order, same, variantsOf } from './lines';
 import here from './section';
+import shared from '../../words/en.json';
+import sharedIt from '../../words/it.json';
+import { OF_LIMITS, OF_RUN } from './glossary';
 import en from './words/en.json';
 import it from './words/it.json';
 
@@ -48,6 +51,62 @@ test('every fault and every cause of a limit has words in both languages', () =>
     ...['stamps', 'wall'].map((name) => `bench.clock.${name}`),
   ];
   for (const words of [en, it]) expect(keys.filter((key) => !Object.hasOwn(words, key))).toEqual([]);
+});
+
+/** Words of the trade, by the one that explains them; in either language. */
+const TRADE: Readonly<Record<string, RegExp>> = {
+  adapter: /WebGPU|adapter|adattatore/i,
+  bandwidth: /bandwidth|\bbanda\b|\bpeak\b|\bpicco\b/i,
+  barrier: /barrier/i,
+  dram: /DRAM/,
+  float: /float\d/,
+  flop: /FLOP/,
+  kernel: /kernel/i,
+  knee: /\bknee\b|ginocchio/i,
+  l2: /\bL2\b/,
+  order: /launch order|ordine di lancio/i,
+  quartiles: /quartil/i,
+  registers: /register|registri/i,
+  roofline: /roofline/i,
+  seed: /\bseed\b|\bseme\b/i,
+  shared: /shared memory|memoria condivisa|\bcache\b/i,
+  sm: /\bSMs?\b|\bwarp|\bcores?\b/,
+  strip: /\bstrip|\bstrisc/i,
+  team: /workgroup|\bprograms?\b|\bprogramm[ai]\b/i,
+  tensor: /tensor core|mma/i,
+  thread: /thread|invocation|invocazion/i,
+  tile: /\btiles?\b|tesser/i,
+  walked: /\bwalked\b|percorse/i,
+  wave: /\bwaves?\b|ondat/i,
+};
+/** What is not to be read at the elementary level at all. */
+const NOT_THERE = /WGSL|float64|shader|lock-?step|di pari passo|Strassen|intensity|intensità|timestamp/i;
+
+test('at the elementary level each word of the trade is explained beside it, in both languages', () => {
+  for (const [own, frame] of [
+    [en, shared],
+    [it, sharedIt],
+  ] as [Record<string, string>, Record<string, string>][]) {
+    const heard = { ...frame, ...own };
+    const read = Object.entries(heard).filter(
+      ([key]) =>
+        /^(bench|level|kernel|field)\./.test(key) &&
+        !key.endsWith('.adv') &&
+        !key.startsWith('bench.word.') &&
+        !Object.hasOwn(heard, `${key}.elem`),
+    );
+    for (const [key, text] of read) expect(text.replace(/{\w+/g, '{'), key).not.toMatch(NOT_THERE);
+    const explained: readonly string[] = [...OF_RUN, ...OF_LIMITS];
+    for (const [name, pattern] of Object.entries(TRADE)) {
+      expect(
+        read.some(([, text]) => pattern.test(text)),
+        name,
+      ).toBe(true);
+      expect(explained, name).toContain(name);
+      expect(heard[`bench.word.${name}`], name).toMatch(pattern);
+    }
+    for (const name of explained) expect(heard[`bench.word.${name}.is`], name).toBeDefined();
+  }
 });
 
 test('the kernels that are set, each once', () => {

@@ -12,6 +12,7 @@ import { t } from '../../words/words';
 import { bars } from './bars';
 import { csv, json } from './export';
 import { form } from './form';
+import { glossary, OF_RUN } from './glossary';
 import { lines, ofThis, variantsOf, WITHOUT, type Set } from './lines';
 import { runThere, there, thereTable, type Told } from './machine';
 import { Model } from './model';
@@ -97,6 +98,7 @@ class Bench extends LabElement {
             <div aria-live="polite">${faults(shown, this.ended, this.running ? null : () => void this.run(true))}</div>
             ${set.where === 'machine' && this.told?.of === problemOf(set) ? thereTable(this.told.records) : nothing}
             ${shown.length === 0 ? html`<p>${t('bench.no_kernel')}</p>` : resultTable(shown, set.chip === 'own' ? t('bench.chip.own') : set.chip, (line) => (this.caps ? this.model.of(set, line.variant) : null))}
+            ${glossary(OF_RUN)}
             <div aria-live="polite" data-part="said">${remarks(shown, run)}</div>
             ${shown.length === 0 ? nothing : bars(shown)}
             <p class="row">

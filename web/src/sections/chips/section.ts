@@ -11,5 +11,5 @@ export default section({
     sort: choice(SORTS, 'name'),
     kind: choice(['all', 'gpu', 'tpu', 'cpu'], 'all'),
   },
-  load: () => import('./view'),
+  load: () => import('./view').then(({ ready }) => ready()),
 });

@@ -8,6 +8,7 @@ import { tag } from '../../shell/element';
 import { capacity, count, digits, si } from '../../words/numbers';
 import { kneeText } from './peaks';
 import { has, t } from '../../words/words';
+import { told } from './told';
 
 /** How a figure is shown, by the end of its path; the first that fits. */
 const UNITS = [
@@ -51,8 +52,8 @@ export function sheet(of: Chip): TemplateResult {
       ${
         of.notes.length === 0
           ? nothing
-          : html`<ul lang="en">
-              ${of.notes.map((note) => html`<li>${note}</li>`)}
+          : html`<ul>
+              ${of.notes.map((note) => html`<li>${told(note)}</li>`)}
             </ul>`
       }
     </section>
@@ -134,8 +135,8 @@ export function sources(of: Chip): TemplateResult {
             </details>`
       }
       <h3>${t('chips.sources')}</h3>
-      <ol lang="en">
-        ${places.map((place) => html`<li>${place}</li>`)}
+      <ol>
+        ${places.map((place) => html`<li>${told(place)}</li>`)}
       </ol>
     </section>
   `;
@@ -165,7 +166,7 @@ function listed(figures: readonly Figure[], places: readonly string[], name: str
                     ? nothing
                     : html`<span class="note">
                         ${figure.sure ? nothing : html`<span class="doubt">${t('chips.unsure')}</span>`}
-                        <span lang="en">${figure.note}</span>
+                        ${told(figure.note)}
                       </span>`
                 }
               </th>

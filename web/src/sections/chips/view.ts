@@ -96,3 +96,4 @@ class Chips extends LabElement {
 }
 
 define('lab-chips', Chips);
+export { ready } from './told';

@@ -227,7 +227,8 @@ class Film extends LabElement {
     if (!this.settled(chapter, x)) {
       if (!this.missed.has(chapter.name)) {
         this.missed.add(chapter.name);
-        field.select(); // a second try is typed over the first
+        // a second try is typed over the first, once that is written as the language writes it
+        void this.updateComplete.then(() => field.select());
         return;
       }
       this.show(chapter);

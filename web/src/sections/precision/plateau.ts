@@ -7,6 +7,7 @@ import { ink } from '../../draw/colours';
 import { tag } from '../../shell/element';
 import { count, percent } from '../../words/numbers';
 import { t } from '../../words/words';
+import { spoken } from './spoken';
 
 const [WIDE, TALL, LEFT, FOOT] = [460, 200, 48, 42];
 
@@ -85,7 +86,7 @@ export function plateauCard(name: UnitName): TemplateResult {
       </details>
       <p class="small quiet">
         ${unit.silicon === '' ? t('precision.silicon.none') : t('precision.silicon', { chips: '' })}
-        ${unit.silicon === '' ? '' : html`<span lang="en">${unit.silicon}</span>`}
+        ${unit.silicon === '' ? '' : spoken(unit.silicon)}
       </p>
     </section>
   `;

@@ -7,6 +7,7 @@ import { wholeNumber } from '../../shell/number';
 import { base } from '../../shell/style';
 import { store } from '../../state/store';
 import { t } from '../../words/words';
+import { spoken } from './spoken';
 import { numbers, operands, plain, traced, type State } from './drawn';
 import { plateauCard } from './plateau';
 import here from './section';
@@ -80,7 +81,7 @@ class Precision extends LabElement {
           </select></label
         >
         <p class="small quiet">
-          <span lang="en">${about}</span>:
+          ${spoken(about)}:
           ${t('precision.unit.about', { terms, width, accumulate, format, sum: t(`precision.sum.${sum}`) })}
         </p>
       </section>

@@ -9,6 +9,7 @@ import { problemFields } from '../../../shell/problem';
 import { t } from '../../../words/words';
 import './raster';
 import './rooflines';
+import { glossary, OF_LIMITS } from '../glossary';
 import here from '../section';
 import { now } from './state';
 import './waves';
@@ -51,7 +52,8 @@ export class Limits extends LabElement {
                   })}
                   ${square ? nothing : t('bench.limits.zero')} ${tag('counted')}
                 </p>
-                <lab-rooflines></lab-rooflines>`
+                <lab-rooflines></lab-rooflines>
+                ${glossary(OF_LIMITS)}`
             : html`<p class="wrong" role="alert">${misfitText(found)}</p>`
         }
       </section>
