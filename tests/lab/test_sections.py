@@ -78,6 +78,29 @@ def test_schedules_are_worked_by_keyboard_and_come_back_from_their_address(visit
     assert not page.get_by_label("barriera 1").is_checked()
 
 
+@pytest.mark.parametrize(
+    ("address", "name", "typed"),
+    [
+        ("#/schedules", "pm", (33, 100, 500, 0, "")),
+        ("#/systolic", "am", (200_000, 999_999, 0)),
+        ("#/precision", "length", (65, 100, 0)),
+        ("#/bench?m=8&n=8&k=8", "m", (200_000, 999_999, 0)),
+    ],
+    ids=["schedules", "systolic", "precision", "bench"],
+)
+def test_a_field_says_what_is_set(visit, address, name, typed):
+    page = visit(address)
+    wait_for(page, address[2:].split("?")[0])
+    field = page.locator(f"[data-name={name}]").first
+    for value in typed:  # two in a row become the same, and then nothing changes but the field
+        field.fill(str(value))
+        field.press("Tab")
+        settle(page)
+        at = dict(part.split("=") for part in page.url.partition("?")[2].split("&") if "=" in part)
+        shown = field.input_value()
+        assert shown == at.get(name, {"pm": "16", "am": "6", "length": "8"}.get(name)), value
+
+
 @pytest.mark.parametrize(("flow", "n"), [("ws", 1000), ("os", 300), ("is", 77)])
 def test_cycles_and_use_are_those_of_the_package(visit, flow, n):
     page = visit(f"#/systolic?pes=128&flow={flow}&am=500&an={n}&ak=260&cycle=1000")
@@ -85,7 +108,9 @@ def test_cycles_and_use_are_those_of_the_package(visit, flow, n):
     causes = words(page, "section[aria-labelledby=used] table")
     assert f"all {told.cycles:,}" in causes
     assert f"operands enter {told.active_cycles:,}" in causes
-    assert f"Cycle 1,000 of {told.cycles - 1:,}" in words(page, "section[aria-labelledby=array]")
+    assert f"Cycle 1,000; {told.cycles:,} in all, from 0 to {told.cycles - 1:,}" in words(
+        page, "section[aria-labelledby=array]"
+    )
     chosen = words(page, "section[aria-labelledby=three] tr.now")
     assert f"{told.cycles:,}" in chosen
     assert f"{told.reads.a:,} {told.reads.b:,} {told.reads.c:,}" in chosen
@@ -131,6 +156,42 @@ def test_the_plateau_is_the_packages(visit):
     assert f"e8m{told.fraction_bits}" in said
 
 
+def test_what_is_no_number_leaves_the_field_of_ones_own_numbers(visit):
+    page = visit("#/precision", language="it")
+    field = page.locator("[data-name=xa]")
+    field.fill("1,5 due 3")
+    field.press("Tab")
+    settle(page)
+    assert field.input_value().split() == ["1.5", "3"]
+
+
+def test_lines_of_a_kernel_are_read_whole(visit):
+    page = visit("#/schedules")
+    for rung in ("naive", "tiled_8", "tiled"):
+        page.locator("[data-name=rung]").select_option(rung)
+        settle(page)
+        cut = page.locator("ol.code").evaluate("list => list.scrollWidth > list.parentElement.clientWidth")
+        assert not cut, rung
+
+
+def test_what_is_wider_than_a_phone_says_so(visit):
+    page = visit("#/chips", width=390)
+    table = page.locator(".scroll").first
+    page.wait_for_function("table => 'more' in table.dataset", arg=table.element_handle())
+    assert "scroll sideways" in table.get_attribute("data-more")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.wait_for_function("table => !('more' in table.dataset)", arg=table.element_handle())
+
+
+def test_chips_speak_italian(visit):
+    page = visit("#/chips?chip=a100-pcie-80gb", language="it")
+    wait_for(page, "chips")
+    said = words(page, "lab-chips")
+    assert "108 SM x 164 KiB" in said
+    assert "Le varianti dell'A100 differiscono" in said
+    assert page.locator("lab-chips .note span[lang=en]").count() == 0
+
+
 def test_ones_own_numbers_are_added_as_the_unit_adds_them(visit):
     page = visit("#/precision")
     page.get_by_label("Your own numbers for a").fill("256 1 1 1")
@@ -162,6 +223,17 @@ def test_ones_own_kernel_is_played_by_the_server_alone(visit, static):
         page = visit("#/schedules?pm=4&pn=4&pk=4", at=f"http://{server.host}/?token={TOKEN}")
         page.get_by_label("Python source").fill(OWN)
         page.get_by_label("Threads of a block").fill("4x4")
+        page.get_by_role("button", name="Play it").click()
+        page.locator("section[aria-labelledby=own] code", has_text="shared_race").wait_for(timeout=LONG_MS)
+        said = words(page, "section[aria-labelledby=own]")
+        assert "two threads touch one element of shared memory" in said
+        assert "one after the other (serial)" in said
+        for block in ("0x999", "8x", "eight", "64x64", "2x2x2x2"):
+            page.get_by_label("Threads of a block").fill(block)
+            page.get_by_role("button", name="Play it").click()
+            settle(page)
+            assert f"{block} is no block" in page.locator("section[aria-labelledby=own] .wrong").inner_text()
+        page.get_by_label("Threads of a block").fill("4 x 4")
         page.get_by_role("button", name="Play it").click()
         page.locator("section[aria-labelledby=own] code", has_text="shared_race").wait_for(timeout=LONG_MS)
         assert "no barrier is between them" in words(page, "section[aria-labelledby=own]")

@@ -30,7 +30,10 @@ export interface Traced {
 /** What was typed with nothing but numbers in it; a comma is a decimal mark where the language has it so. */
 export function plain(typed: string, language: 'en' | 'it'): string {
   const marked = language === 'it' ? typed.replace(/(\d),(?=\d)/g, '$1.') : typed;
-  return marked.replace(/[^-+0-9.eE; ]+/g, ' ').trim();
+  return marked
+    .split(/[^-+0-9.a-z]+/i)
+    .filter((part) => /^[-+0-9.eE]+$/.test(part) && Number.isFinite(Number(part)))
+    .join(' ');
 }
 
 /** The numbers of a text; whatever is none is left out. */
