@@ -64,6 +64,14 @@ def test_one_file_opens_from_disk_and_draws_every_section(visit, built):
         wait_for(page, section)
 
 
+@pytest.mark.web
+def test_the_page_in_parts_opened_from_disk_names_the_file_that_works(browser, built):
+    page = browser.new_page()
+    page.goto((built / "index.html").as_uri())
+    assert page.get_by_role("link", name="gemmlab-lab.html").first.is_visible()
+    page.close()
+
+
 def test_the_lock_file_names_no_registry():
     text = (WEB / "package-lock.json").read_text(encoding="utf-8")
     assert '"resolved"' not in text

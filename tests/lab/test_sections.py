@@ -186,9 +186,8 @@ def test_what_is_wider_than_a_phone_says_so(visit):
 def test_chips_speak_italian(visit):
     page = visit("#/chips?chip=a100-pcie-80gb", language="it")
     wait_for(page, "chips")
-    said = words(page, "lab-chips")
-    assert "108 SM x 164 KiB" in said
-    assert "Le varianti dell'A100 differiscono" in said
+    for said in ("108 SM x 164 KiB", "Le varianti dell'A100 differiscono"):
+        page.locator("lab-chips").get_by_text(said).first.wait_for()
     assert page.locator("lab-chips .note span[lang=en]").count() == 0
 
 
