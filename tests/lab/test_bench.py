@@ -265,10 +265,31 @@ def test_what_would_take_too_long_is_said_and_not_run(bench):
     page = run(bench("m=2048&n=2048&k=2048&naive=0"))
     assert "would take about" in faults(page)["slow"]
     assert cell(page, "time", "tiled") == "-"
+    page.locator("[data-do=anyway]").click()  # and it is, where the reader has the time
+    page.get_by_text("Timing, the kernels in turn").or_(page.get_by_text("Running tiled 16")).first.wait_for(
+        timeout=LONG_MS
+    )
+    assert page.locator("[data-do=anyway]").count() == 0
+    page.locator("[data-do=stop]").click()
+    page.locator("[data-do=run]:not([disabled])").wait_for(timeout=LONG_MS)
+    assert "slow" not in faults(page)
+
+
+def test_a_software_adapter_begins_with_what_it_does_soon_unless_the_address_says_more(bench, plain_browser):
+    page = bench("")
+    page.wait_for_function("() => location.hash.includes('m=256&n=256&k=256')")
+    page.get_by_role("button", name="1024³").click()
+    assert "m=1024&n=1024&k=1024" in page.url  # which is said, so that a reload keeps it
+    page.reload()
+    page.locator("[data-part=device]").wait_for()
+    assert "m=1024&n=1024&k=1024" in page.url
+    page = bench("", of=plain_browser)
+    page.locator("[data-part=device].lacks").wait_for()
+    assert page.locator("[data-name=m]").input_value() == "1024"
 
 
 def test_a_long_run_can_be_stopped(bench):
-    page = bench("")
+    page = bench("m=1024&n=1024&k=1024")
     page.locator("[data-do=run]").click()
     page.locator("[data-do=stop]").click()
     page.locator("[data-do=run]:not([disabled])").wait_for(timeout=20_000)
