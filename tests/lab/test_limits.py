@@ -24,8 +24,8 @@ def test_the_published_case(visit):
 def test_a_wave_and_an_order_come_back_from_the_address(visit):
     page = visit(CASE)
     page.get_by_role("button", name="Next wave").click()
-    page.locator("[data-field=group]").fill("8")
-    page.locator("[data-field=group]").press("Tab")
+    page.locator("[data-name=group]").fill("8")
+    page.locator("[data-name=group]").press("Tab")
     assert "group=8" in page.url
     assert "wave=1" in page.url
     said = page.locator("lab-raster p, lab-raster table").all_inner_texts()
@@ -58,8 +58,8 @@ def test_the_largest_problem_is_answered_in_a_moment(visit):
 def test_a_tile_that_cannot_be_says_why(visit):
     page = visit("#/bench?kernel=tensor&format=float16&bm=100")
     assert "multiples of the instruction" in page.get_by_role("alert").inner_text()
-    page.locator("[data-field=bm]").fill("128")
-    page.locator("[data-field=bm]").press("Tab")
+    page.locator("[data-name=bm]").fill("128")
+    page.locator("[data-name=bm]").press("Tab")
     page.locator("lab-rooflines svg[role=img]").wait_for()
 
 

@@ -19,7 +19,7 @@ LOWER = frozenset(
         *("lstm", "gru", "rnn_tanh", "rnn_relu", "scaled_dot_product_attention"),
     ]
 )
-RECENT = ("rms_norm",)  #: which older versions leave to what it is composed of
+RECENT = ("rms_norm", "linalg_matrix_sqrth")  #: which older versions lack, or leave to what they are composed of
 FLOAT32 = frozenset(
     [
         *("acos", "asin", "cosh", "erfinv", "exp", "expm1", "log", "log10", "log2", "log1p", "reciprocal", "rsqrt"),
@@ -66,7 +66,10 @@ def registered(name: str) -> bool:
     """Whether this PyTorch has a rule of autocast's for an operator."""
     import torch
 
-    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", "AutocastCUDA"))
+    try:
+        return bool(torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", "AutocastCUDA"))
+    except RuntimeError:  # no such operator in this version
+        return False
 
 
 class Autocast:

@@ -31,7 +31,6 @@ def torch_program(problem: Gemm) -> CpuProgram:
         raise GemmlabError("torch is not installed", 'pip install "gemmlab[torch]"') from None
     threads = threads_given()
     torch.set_num_threads(threads)
-    torch.set_grad_enabled(False)
     kind = getattr(torch, problem.a_format)
 
     def tensor(array: Any) -> Any:
