@@ -36,7 +36,7 @@ def test_chips_come_back_from_their_address(visit):
     page.get_by_role("button", name="Start from tpu-v1").click()
     page.locator("[data-figure=dram]").fill("68")
     page.locator("[data-figure=dram]").press("Enter")
-    page.wait_for_function("location.hash.includes('chip=own')")
+    page.wait_for_function("() => location.hash.includes('chip=own')")
     address = page.url
     page.reload()
     wait_for(page, "chips")

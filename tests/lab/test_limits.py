@@ -79,11 +79,11 @@ def test_a_chip_of_ones_own_is_told_of_as_far_as_it_is_known(visit):
 def test_an_address_brings_a_part_before_the_reader(visit):
     page = visit(f"{CASE}&at=waves")
     page.locator("lab-waves svg").wait_for()
-    page.wait_for_function("scrollY > 300")
+    page.wait_for_function("() => scrollY > 300")
     place = page.locator("section[aria-labelledby=waves]").bounding_box()
     assert place["y"] < 450
     page.evaluate("location.hash = '#/film?chapter=cache'")
     page.get_by_role("link", name="Open the bench").click()
     page.locator("section[aria-labelledby=order] canvas").wait_for()
-    page.wait_for_function("scrollY > 300")
+    page.wait_for_function("() => scrollY > 300")
     assert "group=8" in page.url

@@ -64,7 +64,7 @@ def test_schedules_are_worked_by_keyboard_and_come_back_from_their_address(visit
     page = visit("#/schedules?order=reverse&out=1&pk=24", language="it")
     page.get_by_label("barriera 1").focus()
     page.keyboard.press("Space")
-    page.wait_for_function("location.hash.includes('out=0_1')")
+    page.wait_for_function("() => location.hash.includes('out=0_1')")
     slider = page.locator("lab-schedules input[type=range]")
     slider.focus()
     before = int(slider.input_value())
@@ -122,7 +122,7 @@ def test_an_array_is_stepped_by_keyboard_and_painted(visit):
     slider.focus()
     for _ in range(3):
         page.keyboard.press("ArrowRight")
-    page.wait_for_function("location.hash.includes('cycle=10')")
+    page.wait_for_function("() => location.hash.includes('cycle=10')")
     assert "In cycle 10," in words(page, "section[aria-labelledby=array]")
     page.locator("summary", has_text="All registers").click()
     row = words(page, "section[aria-labelledby=array] tbody tr >> nth=0")
@@ -196,7 +196,7 @@ def test_ones_own_numbers_are_added_as_the_unit_adds_them(visit):
     page.get_by_label("Your own numbers for a").fill("256 1 1 1")
     page.get_by_label("Your own numbers for b").fill("64 0.5 0.5 1")
     page.keyboard.press("Enter")
-    page.wait_for_function("location.hash.includes('xb=')")
+    page.wait_for_function("() => location.hash.includes('xb=')")
     settle(page)
     said = words(page, "section[aria-labelledby=trace] p[aria-live]")
     assert "The unit says 16,384; exact is 16,386." in said  # 2^14 leaves 13 bits: what is below 2 falls off

@@ -64,7 +64,7 @@ def test_addresses_go_both_ways_and_two_widgets_are_apart(notebook):
         assert frame.locator("[data-name=m]").input_value() == m
     one.locator("[data-name=m]").fill("112")
     one.locator("[data-name=m]").press("Tab")
-    page.wait_for_function("models[0].sent.at(-1)?.includes('m=112')")
+    page.wait_for_function("() => models[0].sent.at(-1)?.includes('m=112')")
     assert two.locator("[data-name=m]").input_value() == "80"
     assert page.evaluate("models[1].sent.filter((hash) => !hash.includes('m=80'))") == []
     page.evaluate("hash => models[1].change('hash', hash)", widget.address("chips", chip="tpu-v1"))
