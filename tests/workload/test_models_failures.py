@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is missing: pip install torch")
 
-from torch import nn  # noqa: E402
+from torch import library, nn  # noqa: E402
 
 from gemmlab.record import GemmlabError  # noqa: E402
 from gemmlab.workload.models import trace_model  # noqa: E402
@@ -97,17 +97,17 @@ def test_a_program_that_leaves():
 
 
 def test_custom_operators_are_named_with_the_remedy():
-    torch.library.define("owntest::nothing", "(Tensor x) -> Tensor")
-    torch.library.impl("owntest::nothing", "CPU", lambda x: x + 1)
+    library.define("owntest::nothing", "(Tensor x) -> Tensor")
+    library.impl("owntest::nothing", "CPU", lambda x: x + 1)
     text = told(torch.ops.owntest.nothing, training=False)
     assert "the custom operator owntest::nothing does not say its result's shape" in text
-    assert 'torch.library.register_fake("owntest::nothing")' in text
+    assert 'library.register_fake("owntest::nothing")' in text
 
 
 def test_custom_operators_that_say_their_shape_run():
-    torch.library.define("owntest::double", "(Tensor x) -> Tensor")
-    torch.library.impl("owntest::double", "CPU", lambda x: x * 2)
-    torch.library.register_fake("owntest::double")(torch.empty_like)
+    library.define("owntest::double", "(Tensor x) -> Tensor")
+    library.impl("owntest::double", "CPU", lambda x: x * 2)
+    library.register_fake("owntest::double")(torch.empty_like)
 
     class Own(nn.Module):
         def forward(self, x):

@@ -3,11 +3,12 @@
 from typing import Any
 
 import torch
+from torch import library
 
 from gemmlab.peak.asking import result_type, shapes
 
 
-@torch.library.custom_op("gemmlab::matmul", mutates_args=())
+@library.custom_op("gemmlab::matmul", mutates_args=())
 def multiply(a: torch.Tensor, b: torch.Tensor, accuracy: str, deterministic: bool) -> torch.Tensor:
     """A times B into a new tensor."""
     from gemmlab.peak.tensors import product

@@ -21,6 +21,7 @@ from gemmlab.experiment.workload.hosts import graph_change, host_notes, host_s
 from gemmlab.experiment.workload.look import Candidate, Look, Program
 from gemmlab.experiment.workload.recorded import recorded
 from gemmlab.experiment.workload.rest import rest_notes, rest_of
+from gemmlab.experiment.workload.stating import stated
 from gemmlab.experiment.workload.whole import Whole, whole_of
 from gemmlab.model.advice.situation import WORTH
 from gemmlab.record import CallSection, ChangeSection, require_type
@@ -106,17 +107,7 @@ def row_of(look: Look, found: list[tuple[Candidate, float]], whole: Whole, flop:
     call, forecast = look.call, look.forecast
     changes = changes_of(look, found, whole.working_s)
     section = CallSection(
-        source=workload.source,
-        steps=workload.steps,
-        operator=call.operator,
-        count=call.count,
-        places=call.places,
-        phase=call.phase,
-        shapes=tuple(each.shape for each in call.operands),
-        strides=tuple(each.strides for each in call.operands),
-        formats=tuple(each.format for each in call.operands),
-        fused=call.fused,
-        kernels=call.kernels,
+        **stated(call, workload),
         time_s=look.time_s,
         known="predicted" if look.measured_s is None else "measured",
         predicted_time_s=look.predicted_s,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gemmlab.experiment.workload.answer import Answer, Rest, Row
 from gemmlab.experiment.workload.distinct import distinct
+from gemmlab.experiment.workload.stating import stated
 from gemmlab.record import CallSection, Record
 from gemmlab.workload import Call, Workload
 
@@ -43,17 +44,7 @@ def row_of(call: Call, span_s: float, flop: int, workload: Workload) -> Row:
     """One multiplication with what the trace says of it."""
     time_s = call.time_s or 0.0
     section = CallSection(
-        source=workload.source,
-        operator=call.operator,
-        count=call.count,
-        steps=workload.steps,
-        places=call.places,
-        phase=call.phase,
-        shapes=tuple(each.shape for each in call.operands),
-        strides=tuple(each.strides for each in call.operands),
-        formats=tuple(each.format for each in call.operands),
-        fused=call.fused,
-        kernels=call.kernels,
+        **stated(call, workload),
         time_s=time_s,
         known="measured",
         predicted_time_s=None,

@@ -80,7 +80,8 @@ def missing(error: BaseException, at: str) -> GemmlabError:
         )
     return GemmlabError(
         f"{at}: the custom operator {operator} does not say its result's shape",
-        f'torch.library.register_fake("{operator}") registers a function that returns an empty tensor of that shape',
+        f'`from torch import library; library.register_fake("{operator}")` registers a function that returns an empty '
+        "tensor of that shape",
     )
 
 

@@ -54,7 +54,7 @@ def pytorch() -> Any:
     except ImportError as error:
         raise GemmlabError(
             "a model is traced with PyTorch, which is not installed here",
-            "pip install torch: a processor's build is enough (--index-url https://download.pytorch.org/whl/cpu)",
+            "pip install torch: a processor's build is enough",
         ) from error
     return torch
 
