@@ -8,7 +8,8 @@ import pytest
 from gemmlab.problem import Convolution, Gemm
 from gemmlab.report.canvas import cells
 from gemmlab.report.workload import workload_text
-from gemmlab.report.workload_story import Story, own_name, part_of, pattern, rows_text
+from gemmlab.report.workload_rows import own_name, part_of, pattern, rows_text
+from gemmlab.report.workload_story import Story
 from gemmlab.workload import Call
 from report.answers import ALL, PAD, TF32, answer, gpt2, huge, traced
 

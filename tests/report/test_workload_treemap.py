@@ -12,7 +12,8 @@ from gemmlab.report import workload_picture as picture
 from gemmlab.report.svg import text_width
 from gemmlab.report.treemap import Area, squarified
 from gemmlab.report.workload_pieces import VIEWS, Piece, coarse, looks_of, merged, parts_of
-from gemmlab.report.workload_story import Story, own_name
+from gemmlab.report.workload_rows import own_name
+from gemmlab.report.workload_story import Story
 from gemmlab.workload import Call
 from report.answers import ALL, gpt2, huge, traced
 

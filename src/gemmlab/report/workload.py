@@ -9,7 +9,8 @@ from gemmlab.experiment.workload.answer import Answer
 from gemmlab.report.canvas import Canvas, cells, shorten, wrap
 from gemmlab.report.text import fact_lines, headline, joined
 from gemmlab.report.words import amount, clean, several
-from gemmlab.report.workload_story import SHOWN, Change, Story, Told, gain_text, rows_text
+from gemmlab.report.workload_rows import rows_text
+from gemmlab.report.workload_story import SHOWN, Change, Story, Told, gain_text
 
 DIGITS = 2  #: columns of a row's number at least
 HEADS = ("times", "FLOP", "of time", "time", "gain")

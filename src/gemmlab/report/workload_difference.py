@@ -13,7 +13,8 @@ from gemmlab.report import story
 from gemmlab.report.canvas import Canvas, cells
 from gemmlab.report.text import headline, joined
 from gemmlab.report.words import amount, clean, several
-from gemmlab.report.workload_story import SHOWN, STEPPED, Placed, Story, exact, grouped, shown_format, shown_place
+from gemmlab.report.workload_rows import Placed, exact, grouped, shown_format, shown_place
+from gemmlab.report.workload_story import SHOWN, STEPPED, Story
 
 SIZES = (11, 11, 11)  #: columns of both times and their difference
 READINGS = 0.05  #: of a measured time, by which two steps of one program differ anyway

@@ -10,7 +10,8 @@ from gemmlab.report.page import card, code, document, tag, text
 from gemmlab.report.words import clean, percent, several
 from gemmlab.report.workload_picture import PHONE, WIDE, treemap
 from gemmlab.report.workload_pieces import VIEWS, looks_of
-from gemmlab.report.workload_story import SHOWN, Change, Story, Told, gain_text, rows_text
+from gemmlab.report.workload_rows import rows_text
+from gemmlab.report.workload_story import SHOWN, Change, Story, Told, gain_text
 
 TOLD = 100  #: multiplications in the table, and changes; all are in the embedded records
 MOST_RECORDS = 500  #: embedded; each takes about 5 kB

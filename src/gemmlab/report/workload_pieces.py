@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gemmlab.report.words import clean, percent
-from gemmlab.report.workload_story import Other, Placed, Story, own_name, part_of, shown_place
+from gemmlab.report.workload_rows import Placed, own_name, part_of, shown_place
+from gemmlab.report.workload_story import Other, Story
 
 NOTHING, OTHER, IDLE, UNREAD, MORE = (
     "no change known",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from gemmlab.experiment.workload.answer import Answer
-from gemmlab.report.workload_story import Change, Story, fed
+from gemmlab.report.workload_rows import fed
+from gemmlab.report.workload_story import Change, Story
 
 
 class SummaryOther(msgspec.Struct, frozen=True, kw_only=True):
