@@ -6,7 +6,8 @@ from typing import Any
 
 from gemmlab.peak.asking import lying
 from gemmlab.peak.driver import Launch
-from gemmlab.peak.multiply import by_threads, multiplying, repacked, split, workspace_of
+from gemmlab.peak.float32 import by_threads, split
+from gemmlab.peak.multiply import multiplying, repacked, workspace_of
 from gemmlab.peak.planned import Plan
 from gemmlab.peak.stored import Stored, stored
 from gemmlab.peak.vector import Vector, vector_launch
