@@ -11,7 +11,7 @@ from gemmlab.record import GemmlabError
 from gemmlab.units import ceil_div, round_up
 
 FOLDER = Path(__file__).parent / "cuda"
-HEADERS = ("transport.cuh", "products.cuh", "order.cuh", "store.cuh")
+HEADERS = ("transport.cuh", "places.cuh", "products.cuh", "order.cuh", "store.cuh", "shares.cuh")
 SHARED_BYTES = 227 * 1024  # a block's, on compute capability 9.0: CUDA C++ Programming Guide, technical specifications
 ROW_BYTES = 128  # of a tile in shared memory: what the copy engine's widest swizzle covers
 WARPGROUP = 64  # rows of one instruction
@@ -41,11 +41,14 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     promote: int = 0  #: tiles of k between two promotions to registers; 0 never
     a_sides: bool = False  #: A's rows in memory run along m
     b_sides: bool = False  #: B's run along n
+    a_classes: int = 1  #: of A's rows whose distances are no multiples of 16 bytes: each is fetched by itself
+    b_classes: int = 1
     swapped: bool = False  #: computes D's transpose and writes D
     rows_store: bool = False  #: D's rows are off the copy engine's road: each goes by itself
     parts: int = 1  #: programs of one cluster that share k; their sums meet in shared memory
     groups: int = 1  #: clusters that share k; their sums meet in global memory
     blocks: int = 1  #: of D that a warpgroup holds in shared memory on their way
+    lag: int = 0  #: steps that the second warpgroup stays behind the first, so that their epilogues do not coincide
     early: bool = False  #: starts before the kernel in front of it has ended
 
     def __post_init__(self) -> None:
@@ -55,8 +58,14 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
             raise GemmlabError(f"block_n={self.block_n} swapped is above 64 and no multiple of it")
         if (self.a_sides or self.b_sides) and bits_of(self.a_format) != 16:
             raise GemmlabError(f"{self.a_format} along m or n", "wgmma reads formats of 16 bits so, others along k")
-        if self.store == 0 and self.all_blocks % self.blocks:
-            raise GemmlabError(f"blocks={self.blocks} do not divide the {self.all_blocks} of a tile")
+        if max(self.a_classes, self.b_classes) > 1 and self.shares == 1 and self.store == 0:
+            raise GemmlabError("classes of rows into whole blocks of D", "rows_store=True: rows come out of order")
+        if 64 % self.a_classes or self.block_n % self.b_classes:
+            raise GemmlabError(f"{self.a_classes} and {self.b_classes} classes of rows", "they divide 64 and block_n")
+        if (self.a_sides and self.a_classes > 1) or (self.b_sides and self.b_classes > 1):
+            raise GemmlabError("classes of rows along m or n", "they are repacked")
+        if self.lag and (self.consumers == 1 or self.lag > self.stages - 2):
+            raise GemmlabError(f"lag={self.lag} with {self.stages} stages", "two warpgroups, and two stages more")
         if self.pieces == 2 and not self.promote:
             raise GemmlabError("pieces without promotion", "the accumulator's own cut would be the error")
         if self.shared_bytes > SHARED_BYTES:
@@ -113,7 +122,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
         """Shared memory of a program: the ring, or the sums of a cluster in its place; blocks of D; barriers."""
         ring = self.stages * self.stage_bytes
         if self.shares > 1:
-            ring = max(ring, 4 * self.block_m * (self.block_n + 4))
+            ring = max(ring, 4 * self.block_m * (self.block_n + 4))  # as much comes from all programs as one has
         return ring + self.consumers * self.d_bytes + 16 * self.stages + 16
 
     @property
@@ -148,11 +157,14 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
             "PROMOTE": self.promote,
             "A_SIDES": int(self.a_sides),
             "B_SIDES": int(self.b_sides),
+            "A_CLASSES": self.a_classes,
+            "B_CLASSES": self.b_classes,
             "SWAPPED": int(self.swapped),
             "OUT": self.store,
             "OUT_PAIR": f'"{OUTPUTS[self.d_format] if self.store != 2 else "bf16"}x2"',
             "STORE_N": self.store_n,
             "BLOCKS": self.blocks,
+            "LAG": self.lag,
             "PARTS": self.parts,
             "GROUPS": self.groups,
             "EARLY": int(self.early),

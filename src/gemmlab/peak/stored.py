@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import gcd
 from typing import Any
 
 import msgspec
@@ -34,7 +35,17 @@ class Stored(msgspec.Struct, frozen=True):
     @property
     def on_road(self) -> bool:
         """Whether the copy engine can fetch from it."""
-        return self.address % ROAD_BYTES == 0 and self.ld * self.element_bytes % ROAD_BYTES == 0
+        return self.past == 0 and self.classes == 1
+
+    @property
+    def past(self) -> int:
+        """Elements from a multiple of 16 bytes to the first."""
+        return self.address % ROAD_BYTES // self.element_bytes
+
+    @property
+    def classes(self) -> int:
+        """Rows after which the distance is a multiple of 16 bytes."""
+        return ROAD_BYTES // gcd(ROAD_BYTES, self.ld * self.element_bytes) if self.rows > 1 else 1
 
 
 def stored(tensor: Any, k_axis: int) -> Stored | None:

@@ -3,12 +3,16 @@
 //
 // What Python sets: BLOCK_N, CONSUMERS, STAGES; TILE_K (elements in 128 bytes); PIECES (1; 2: high and low parts of float32
 // beside one another along k); PROMOTE (tiles of k after which sums go to registers outside; 0 never); A_SIDES, B_SIDES
-// (operands whose rows run along m, n); SWAPPED (sums are D's transpose's, D is written as it is); OUT (0: 16 bits by the
-// copy engine, 1: 16 bits row by row, 2: float32 by threads), OUT_PAIR; STORE_N (columns of a block of D), BLOCKS (of a
-// warpgroup in shared memory); PARTS (programs of one cluster that share k; their sums meet in shared memory), GROUPS
-// (clusters that share k; theirs meet in global memory); EARLY (programmatic dependent launch); WGMMA_TEXT.
+// (operands whose rows run along m, n); A_CLASSES, B_CLASSES (of rows whose distances are no multiples of 16 bytes; 1 where
+// they are); SWAPPED (sums are D's transpose's, D is written as it is); OUT (0: 16 bits by the copy engine, 1: 16 bits row by
+// row, 2: float32 by threads), OUT_PAIR; STORE_N (columns of a block of D), BLOCKS (of a warpgroup in shared memory, filled in
+// turn); LAG (steps that the second warpgroup stays behind the first, so that one multiplies while the other rounds); PARTS
+// (programs of one cluster that share k; their sums meet in shared memory), GROUPS (clusters that share k; theirs meet in
+// global memory); EARLY (programmatic dependent launch); WGMMA_TEXT.
 #define SHARES (PARTS * GROUPS)
 #include "order.cuh"
+#include "places.cuh"
+#include "shares.cuh"
 #include "store.cuh"
 
 constexpr int BLOCK_M = 64 * CONSUMERS;
@@ -22,6 +26,7 @@ constexpr int THREADS = 128 * (CONSUMERS + 1);
 struct Problem {
   int m, n, k;         // k of one piece
   int group_m;
+  Past a_past, b_past;
   void* d;
   long long ldd;       // elements
   const float* row_scale;     // factor of each row of D; 0: none
@@ -30,35 +35,8 @@ struct Problem {
   u32* arrived;        // how many groups have brought theirs, a number for each tile and program of a cluster; zeros
 };
 
-#if SHARES > 1
-// Partial sums of a cluster's programs meet in shared memory: each adds its share of the tile, in the order of k.
-constexpr int SUM_LD = BLOCK_N + 4;
-
-// Not volatile, so that the loads from all peers are on their way together; the barriers before and after hold them.
-DEVICE float4 sums_of_peer(u32 address, u32 peer) {
-  float4 found;
-  asm("{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %4, %5;\n"
-      "ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [there];\n}"
-      : "=f"(found.x), "=f"(found.y), "=f"(found.z), "=f"(found.w)
-      : "r"(address), "r"(peer)
-      : "memory");
-  return found;
-}
-
-DEVICE void add_to(float4& sum, const float4& more) {
-  sum.x += more.x;
-  sum.y += more.y;
-  sum.z += more.z;
-  sum.w += more.w;
-}
-
-DEVICE void cluster_barrier() {
-  if (PARTS > 1)
-    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
-
-DEVICE void consumers_barrier() { asm volatile("bar.sync 8, %0;" ::"n"(128 * CONSUMERS) : "memory"); }
-#endif
+// Once, before the second warpgroup's first product: the first one arrives after LAG of its own.
+DEVICE void behind_barrier() { asm volatile("bar.sync 9, 256;" ::: "memory"); }
 
 DEVICE float scale_of(const float* scale, int at, int limit) { return scale && at < limit ? scale[at] : 1.0f; }
 
@@ -78,18 +56,40 @@ DEVICE void one_result(const Problem& p, int row, int column, float value) {
 #endif
 }
 
-DEVICE void four_results(const Problem& p, int row, int column, const float4& of) {
-  one_result(p, row, column, of.x);
-  one_result(p, row, column + 1, of.y);
-  one_result(p, row, column + 2, of.z);
-  one_result(p, row, column + 3, of.w);
+// Neighbours of the sums' rows, in one store where D's rows are theirs and aligned.
+DEVICE void two_results(const Problem& p, int row, int column, float first, float second) {
+#if !SWAPPED && OUT == 2 && B_CLASSES == 1
+  float* to = (float*)p.d + row * p.ldd + column;
+  if (row < p.m && column + 2 <= p.n && ((u64)to & 7) == 0) {
+    const float down = p.row_scale ? p.row_scale[row] : 1.0f;
+    if (p.column_scale) first *= down * p.column_scale[column], second *= down * p.column_scale[column + 1];
+    *(float2*)to = make_float2(first, second);
+    return;
+  }
+#endif
+  one_result(p, row, column, first);
+  one_result(p, row, column + 1, second);
+}
+
+DEVICE void four_results(const Problem& p, int row, int column, int at, const float4& of) {
+#if !SWAPPED && OUT != 2 && B_CLASSES == 1
+  u16* to = (u16*)p.d + row * p.ldd + column + at;
+  if (row < p.m && column + at + 4 <= p.n && ((u64)to & 7) == 0 && !p.row_scale && !p.column_scale) {
+    *(uint2*)to = make_uint2(pair(of.x, of.y), pair(of.z, of.w));
+    return;
+  }
+#endif
+  one_result(p, row, column + column_of(at), of.x);
+  one_result(p, row, column + column_of(at + 1), of.y);
+  one_result(p, row, column + column_of(at + 2), of.z);
+  one_result(p, row, column + column_of(at + 3), of.w);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
 #if PARTS > 1
     __cluster_dims__(PARTS, 1, 1)
 #endif
-        gemm(const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map,
+        gemm(const __grid_constant__ Maps<A_CLASSES> a_maps, const __grid_constant__ Maps<B_CLASSES> b_maps,
              const __grid_constant__ TensorMap d_map, const __grid_constant__ Problem p) {
   extern __shared__ __align__(1024) unsigned char shared[];
   const u32 ring = shared_address(shared), blocks = ring + STAGES * STAGE_BYTES;
@@ -137,9 +137,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 #if A_SIDES
 #pragma unroll
             for (int box = 0; box < CONSUMERS; box++)
-              fetch(to + box * SIDES_BOX, &a_map, row + 64 * box, step * TILE_K, arrived);
+              fetch(to + box * SIDES_BOX, &a_maps.of[0], p.a_past.first + row + 64 * box, step * TILE_K, arrived);
+#elif A_CLASSES > 1
+#pragma unroll
+            for (int of = 0; of < CONSUMERS; of++)
+              fetch_rows<A_CLASSES, A_RUN>(to + of * 64 * 128, a_maps, p.a_past, row + 64 * of, step * TILE_K, arrived);
 #else
-            fetch(to, &a_map, piece * p.k + step * TILE_K, row, arrived);
+            fetch(to, &a_maps.of[0], p.a_past.first + piece * p.k + step * TILE_K, row, arrived);
 #endif
           }
 #pragma unroll
@@ -147,9 +151,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 #if B_SIDES
 #pragma unroll
             for (int box = 0; box < (BLOCK_N + 63) / 64; box++)
-              fetch(to + box * SIDES_BOX, &b_map, column + 64 * box, step * TILE_K, arrived);
+              fetch(to + box * SIDES_BOX, &b_maps.of[0], p.b_past.first + column + 64 * box, step * TILE_K, arrived);
 #else
-            fetch(to, &b_map, piece * p.k + step * TILE_K, column, arrived);
+            fetch_rows<B_CLASSES, B_RUN>(to, b_maps, p.b_past, column, piece * p.k + step * TILE_K, arrived);
 #endif
           }
           if (++stage == STAGES) stage = 0, parity ^= 1;
@@ -165,6 +169,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     if (CONSUMERS == 2) asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
     const int consumer = group - 1, local = thread % 128;
     const u32 block = blocks + consumer * D_BYTES;
+#if OUT == 0
+    int turn = 0;  // of the blocks
+#endif
+#if LAG
+    if (consumer == 1) behind_barrier();
+#endif
     float sums[SUMS];
 #if PROMOTE
     float outside[SUMS];
@@ -193,6 +203,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 #endif
         tile_products(sums, a, b, fresh);
         products_commit();
+#if LAG
+        if (consumer == 0 && tile == first_tile && step == min(begin + LAG, end) - 1)
+          asm volatile("bar.arrive 9, 256;" ::: "memory");
+#endif
 #if PROMOTE
         if ((step - begin) % PROMOTE == PROMOTE - 1 || step == end - 1) {
           products_wait<0>();
@@ -231,30 +245,24 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 #endif
       const int top = 16 * warp + lane / 4, left = 2 * (lane % 4);
 #if SHARES > 1
-      // the ring is free once both warpgroups have multiplied: nothing more is fetched
+      // rings are free once all have multiplied: nothing more is fetched
       consumers_barrier();
-      const u32 mine = ring + 4 * (64 * consumer * SUM_LD);
-#pragma unroll
-      for (int at = 0; at < SUMS; at += 2) {
-        const u32 to = mine + 4 * ((top + 8 * (at / 2 % 2)) * SUM_LD + left + 8 * (at / 4));
-        asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(total[at]), "f"(total[at + 1]) : "memory");
-      }
       cluster_barrier();
-      // four neighbours at a time; a cluster's programs take turns
-      constexpr int FOURS = 64 * BLOCK_N / 4, ACROSS = BLOCK_N / 4;
+      send_shares(total, ring, part, consumer, warp, lane);
+      cluster_barrier();
+      if (PARTS == 1) warpgroup_barrier(group);
+      // four neighbours at a time
+      constexpr int FOURS = OWN_ROWS * BLOCK_N / 4, ACROSS = BLOCK_N / 4;
+      const int own = part * OWN_ROWS;  // of the warpgroup's rows
 #if GROUPS > 1
-      constexpr int GROUP_FOURS = BLOCK_M * BLOCK_N / 4;
-      float4* by_group = (float4*)p.shares + ((long long)tile * GROUPS * CONSUMERS + consumer) * FOURS;
+      constexpr int GROUP_FOURS = PARTS * CONSUMERS * FOURS;
+      float4* by_group = (float4*)p.shares + (long long)tile * GROUPS * GROUP_FOURS + (part * CONSUMERS + consumer) * FOURS;
 #endif
-      for (int at = part * 128 + local; at < FOURS; at += PARTS * 128) {
-        const u32 there = mine + 4 * (at / ACROSS * SUM_LD + at % ACROSS * 4);
-        float4 shares[PARTS];
-#pragma unroll
-        for (int peer = 0; peer < PARTS; peer++) shares[peer] = sums_of_peer(there, peer);
-#pragma unroll
-        for (int peer = 1; peer < PARTS; peer++) add_to(shares[0], shares[peer]);
+#pragma unroll 2
+      for (int at = local; at < FOURS; at += 128) {
+        const float4 found = added_shares(shared, consumer, at / ACROSS, at % ACROSS * 4);
 #if GROUPS > 1
-        by_group[group_of * GROUP_FOURS + at] = shares[0];
+        __stcg(by_group + group_of * GROUP_FOURS + at, found);
       }
       __threadfence();
       consumers_barrier();
@@ -266,60 +274,66 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
       if (before == GROUPS - 1) {  // all groups' sums are there: added in the order of k, whoever came last
         __threadfence();
         if (thread == 128) *arrived = 0;
-        for (int at = part * 128 + local; at < FOURS; at += PARTS * 128) {
+#pragma unroll 2
+        for (int at = local; at < FOURS; at += 128) {
           float4 shares[GROUPS];
 #pragma unroll
           for (int of = 0; of < GROUPS; of++) shares[of] = __ldcg(by_group + of * GROUP_FOURS + at);
 #pragma unroll
           for (int of = 1; of < GROUPS; of++) add_to(shares[0], shares[of]);
-          four_results(p, row + at / ACROSS, column + at % ACROSS * 4, shares[0]);
+          four_results(p, row + row_of(own + at / ACROSS), column, at % ACROSS * 4, shares[0]);
         }
 #else
-        four_results(p, row + at / ACROSS, column + at % ACROSS * 4, shares[0]);
+        four_results(p, row + row_of(own + at / ACROSS), column, at % ACROSS * 4, found);
 #endif
       }
-      cluster_barrier();
 #elif OUT == 2
 #pragma unroll
-      for (int at = 0; at < SUMS; at++)
-        one_result(p, row + top + 8 * (at / 2 % 2), column + left + 8 * (at / 4) + at % 2, total[at]);
+      for (int at = 0; at < SUMS; at += 2) {
+        const int of = row + row_of(top + 8 * (at / 2 % 2)), along = left + 8 * (at / 4);
+        if (B_CLASSES == 1) {
+          two_results(p, of, column + along, total[at], total[at + 1]);
+        } else {
+          one_result(p, of, column + column_of(along), total[at]);
+          one_result(p, of, column + column_of(along + 1), total[at + 1]);
+        }
+      }
 #else
       if (p.row_scale || p.column_scale) {
         const float* down = SWAPPED ? p.column_scale : p.row_scale;
         const float* along = SWAPPED ? p.row_scale : p.column_scale;
-        const float upper = scale_of(down, row + top, sum_rows), lower = scale_of(down, row + top + 8, sum_rows);
+        const float upper = scale_of(down, row + row_of(top), sum_rows);
+        const float lower = scale_of(down, row + row_of(top + 8), sum_rows);
 #pragma unroll
         for (int at = 0; at < SUMS; at++)
-          total[at] *= (at / 2 % 2 ? lower : upper) * scale_of(along, column + left + 8 * (at / 4) + at % 2, sum_columns);
+          total[at] *= (at / 2 % 2 ? lower : upper) *
+                       scale_of(along, column + column_of(left + 8 * (at / 4) + at % 2), sum_columns);
       }
 #if OUT == 1
       const int d_row = SWAPPED ? column : row, d_column = SWAPPED ? row : column;
       u16* to = (u16*)p.d + d_row * p.ldd + d_column;
-      put_read();  // rows of the last tile may still be on their way
+      put_read<0>();  // rows of the last tile may still be on their way
       warpgroup_barrier(group);
       rows_of(total, block, to, p.ldd, warp, lane);
       fence_for_engines();
       warpgroup_barrier(group);
       const int columns = min(p.n - d_column, ROW_ELEMENTS);
-      if (columns > 0)
-        for (int at = local; at < min(p.m - d_row, ROWS); at += 128) row_out(block, at, to + at * p.ldd, columns);
+      for (int at = local; at < ROWS; at += 128) {
+        const int below = place_of_row(at);
+        if (columns > 0 && d_row + below < p.m) row_out(block, at, to + below * p.ldd, columns);
+      }
       asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 #else
 #pragma unroll
-      for (int first = 0; first < BLOCK_N / STORE_N || first == 0; first += BLOCKS) {
-        if (local == 0) put_read();  // the blocks may still be on their way
+      for (int first = 0; first < BLOCK_N || first == 0; first += STORE_N) {
+        const u32 next = block + turn * BLOCK_BYTES;
+        if (++turn == BLOCKS) turn = 0;
+        if (local == 0) put_read<BLOCKS - 1>();  // it may still be on its way
         warpgroup_barrier(group);
-#pragma unroll
-        for (int at = 0; at < BLOCKS; at++) block_of(total, STORE_N * (first + at), block + at * BLOCK_BYTES, warp, lane);
+        block_of(total, first, next, warp, lane);
         fence_for_engines();
         warpgroup_barrier(group);
-        if (local == 0) {
-#pragma unroll
-          for (int at = 0; at < BLOCKS; at++) {
-            const int along = column + STORE_N * (first + at);
-            put(&d_map, block + at * BLOCK_BYTES, SWAPPED ? row : along, SWAPPED ? along : row);
-          }
-        }
+        if (local == 0) put(&d_map, next, SWAPPED ? row : column + first, SWAPPED ? column + first : row);
       }
 #endif
 #endif

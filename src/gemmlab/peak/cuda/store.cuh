@@ -1,5 +1,6 @@
 // How a warpgroup's sums become part of D: through the copy engine, or by threads where D's rows are off its road.
 #pragma once
+#include "places.cuh"
 #include "products.cuh"
 
 DEVICE u32 pair(float low, float high) {
@@ -62,25 +63,80 @@ DEVICE void put_element(u32 rows, int row, int column, int past, u16 value) {
   asm volatile("st.shared.b16 [%0], %1;" ::"r"(rows + row * ROW_STEP + 2 * (past + column)), "h"(value) : "memory");
 }
 
+// Which row of D, from the warpgroup's first on, lies in a row of the block.
+DEVICE int place_of_row(int row) { return SWAPPED ? column_of(row) : row_of(row); }
+
+#if !SWAPPED && B_CLASSES == 8 && BLOCK_N % 64 == 0
+// Eight classes of B: the eight sums of a thread that lie BLOCK_N / 8 columns apart are neighbours in D, 16 bytes of it.
+DEVICE uint4 eight_of(const float (&sums)[SUMS], int at) {
+  constexpr int APART = BLOCK_N / 16;  // sums of a thread between classes
+  return make_uint4(pair(sums[at], sums[at + APART]), pair(sums[at + 2 * APART], sums[at + 3 * APART]),
+                    pair(sums[at + 4 * APART], sums[at + 5 * APART]), pair(sums[at + 6 * APART], sums[at + 7 * APART]));
+}
+
+// Eight elements that end `past` elements before the end of `low` and `high` together.
+DEVICE uint4 eight_before(const uint4& low, const uint4& high, int past) {
+  u32 w[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+  if (past & 4) {
+#pragma unroll
+    for (int i = 7; i >= 2; i--) w[i] = w[i - 2];
+  }
+  if (past & 2) {
+#pragma unroll
+    for (int i = 7; i >= 3; i--) w[i] = w[i - 1];
+  }
+  const u32 taken = past & 1 ? 0x5432 : 0x7654;
+  return make_uint4(__byte_perm(w[3], w[4], taken), __byte_perm(w[4], w[5], taken), __byte_perm(w[5], w[6], taken),
+                    __byte_perm(w[6], w[7], taken));
+}
+
+DEVICE uint4 from_lane(const uint4& of, int lane) {
+  return make_uint4(__shfl_sync(~0u, of.x, lane), __shfl_sync(~0u, of.y, lane), __shfl_sync(~0u, of.z, lane),
+                    __shfl_sync(~0u, of.w, lane));
+}
+
+DEVICE void put_eight(u32 rows, int row, int chunk, const uint4& of) {
+  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(rows + row * ROW_STEP + 16 * chunk), "r"(of.x), "r"(of.y),
+               "r"(of.z), "r"(of.w)
+               : "memory");
+}
+#endif
+
 // A warpgroup's sums, rounded, to their shifted places; `d` is where its first row and column go.
 DEVICE void rows_of(const float (&sums)[SUMS], u32 rows, const u16* d, long long ldd, int warp, int lane) {
   const int top = 16 * warp + lane / 4, left = 2 * (lane % 4);
 #if SWAPPED
 #pragma unroll
   for (int at = 0; at < SUMS; at += 2) {  // a pair is two rows of D
-    const int row = left + 8 * (at / 4), column = top + 8 * (at / 2 % 2);
+    const int row = left + 8 * (at / 4), column = row_of(top + 8 * (at / 2 % 2));
     const u32 both = pair(sums[at], sums[at + 1]);
-    put_element(rows, row, column, past_aligned(d + row * ldd), (u16)both);
-    put_element(rows, row + 1, column, past_aligned(d + (row + 1) * ldd), (u16)(both >> 16));
+    put_element(rows, row, column, past_aligned(d + column_of(row) * ldd), (u16)both);
+    put_element(rows, row + 1, column, past_aligned(d + column_of(row + 1) * ldd), (u16)(both >> 16));
+  }
+#elif B_CLASSES == 8 && BLOCK_N % 64 == 0
+  const int quad = lane % 4, source = (lane & ~3) | ((lane + 3) & 3);
+#pragma unroll
+  for (int half = 0; half < 2; half++) {
+    const int row = top + 8 * half, past = past_aligned(d + row_of(row) * ldd);
+    uint4 last = make_uint4(0, 0, 0, 0);
+#pragma unroll
+    for (int block = 0; block < BLOCK_N / 64; block++) {  // 64 columns of D, 16 of each thread of four
+      const uint4 first = eight_of(sums, 4 * block + 2 * half), second = eight_of(sums, 4 * block + 2 * half + 1);
+      const uint4 before = from_lane(quad == 3 ? last : second, source);
+      put_eight(rows, row, 8 * block + 2 * quad, eight_before(before, first, past));
+      put_eight(rows, row, 8 * block + 2 * quad + 1, eight_before(first, second, past));
+      last = second;
+    }
+    if (quad == 3) put_eight(rows, row, BLOCK_N / 8, eight_before(last, make_uint4(0, 0, 0, 0), past));
   }
 #else
-  const int upper = past_aligned(d + top * ldd), lower = past_aligned(d + (top + 8) * ldd);
+  const int upper = past_aligned(d + row_of(top) * ldd), lower = past_aligned(d + row_of(top + 8) * ldd);
 #pragma unroll
   for (int at = 0; at < SUMS; at += 2) {
     const int row = top + 8 * (at / 2 % 2), column = left + 8 * (at / 4), past = at / 2 % 2 ? lower : upper;
     const u32 both = pair(sums[at], sums[at + 1]);
-    put_element(rows, row, column, past, (u16)both);
-    put_element(rows, row, column + 1, past, (u16)(both >> 16));
+    put_element(rows, row, column_of(column), past, (u16)both);
+    put_element(rows, row, column_of(column + 1), past, (u16)(both >> 16));
   }
 #endif
 }

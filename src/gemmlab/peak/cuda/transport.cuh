@@ -56,8 +56,11 @@ DEVICE void put(const TensorMap* map, u32 from, int inner, int outer) {
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 
-// Until the copy engine has read all that was put.
-DEVICE void put_read() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
+// Until the copy engine has read all but the last LEFT that were put.
+template <int LEFT>
+DEVICE void put_read() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(LEFT) : "memory");
+}
 DEVICE void put_done() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
 
 // What threads wrote to shared memory is seen by the copy engine and by wgmma behind this and a barrier.

@@ -1,0 +1,59 @@
+// How programs that share k bring their sums together: in a cluster each owns some rows of the tile, and the others write
+// theirs of those rows into its shared memory; clusters leave theirs in global memory, and the last one adds them. Always in
+// the order of k.
+#pragma once
+#include "store.cuh"
+
+#if SHARES > 1
+constexpr int OWN_ROWS = 64 / PARTS;  // of each warpgroup's
+constexpr int SUM_LD = BLOCK_N + 4;
+constexpr int PART_BYTES = 4 * CONSUMERS * OWN_ROWS * SUM_LD;  // what one program brings to an owner
+
+DEVICE u32 at_peer(u32 address, u32 peer) {
+  u32 there;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(peer));
+  return there;
+}
+
+DEVICE void send(u32 to, float first, float second) {
+  asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(first), "f"(second) : "memory");
+}
+
+DEVICE void add_to(float4& sum, const float4& more) {
+  sum.x += more.x;
+  sum.y += more.y;
+  sum.z += more.z;
+  sum.w += more.w;
+}
+
+DEVICE void cluster_barrier() {
+  if (PARTS > 1)
+    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+DEVICE void consumers_barrier() { asm volatile("bar.sync 8, %0;" ::"n"(128 * CONSUMERS) : "memory"); }
+
+// A program's sums to their owners. `ring` is free on all sides, which the caller has seen to.
+DEVICE void send_shares(const float (&sums)[SUMS], u32 ring, int part, int consumer, int warp, int lane) {
+  const int top = 16 * warp + lane / 4, left = 2 * (lane % 4);
+  const u32 mine = ring + part * PART_BYTES + 4 * consumer * OWN_ROWS * SUM_LD;
+#pragma unroll
+  for (int half = 0; half < 2; half++) {
+    const int row = top + 8 * half;
+    const u32 here = mine + 4 * (row % OWN_ROWS * SUM_LD + left), to = PARTS > 1 ? at_peer(here, row / OWN_ROWS) : here;
+#pragma unroll
+    for (int at = 2 * half; at < SUMS; at += 4) send(to + 32 * (at / 4), sums[at], sums[at + 1]);
+  }
+}
+
+// Four neighbours of an owner's row, added over the cluster's programs.
+DEVICE float4 added_shares(const unsigned char* shared, int consumer, int row, int column) {
+  const float* from = (const float*)shared + (consumer * OWN_ROWS + row) * SUM_LD + column;
+  float4 shares[PARTS];
+#pragma unroll
+  for (int peer = 0; peer < PARTS; peer++) shares[peer] = *(const float4*)(from + peer * (PART_BYTES / 4));
+#pragma unroll
+  for (int peer = 1; peer < PARTS; peer++) add_to(shares[0], shares[peer]);
+  return shares[0];
+}
+#endif
