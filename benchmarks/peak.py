@@ -1,238 +1,182 @@
 """`gemmlab.matmul` beside torch on an H200, group by group: times, ratios, and errors against float64.
 
-    python benchmarks/peak.py --out benchmarks/results/peak.json
+    python benchmarks/peak.py [--groups "m = 1" float8 ...] [--merge] [--out benchmarks/results/peak.json]
 
-Each contender is captured in a CUDA graph over rotating operands (more than three times the L2 in all where one
-multiplication is small) and replayed in turn, A B A B; the figure is the median of the rounds, with pauses between
-them so that the power cap is not what is measured. Operands are random normal numbers; every result is poisoned with
-NaN before and compared with float64. `torch` is torch.matmul into a given result, for float8 torch._scaled_mm in the
-mode that adds as ours does. Which kernel runs is the model's choice: nothing is tuned.
+Each contender is captured in a CUDA graph over rotating operands (more than three times the L2 in all) and replayed
+in turn, A B C A B C; the figure is the median of the rounds, with pauses between them so that the power cap is not
+what is measured. Operands are random normal numbers; results are poisoned with NaN before the last round and
+checked after it: 256 rows spread over D against float64, every element against torch's. `torch` is torch.mm into a
+given result, for float8 torch._scaled_mm in the mode that adds as ours does; `cublaslt` the best that a search of
+its library's list finds, told and no bar. Which of our kernels runs is the model's choice: nothing is tuned.
+`--merge` keeps the groups that the file has and this run does not.
 """
+
+from __future__ import annotations
 
 import argparse
 import datetime
 import json
-import math
-import statistics
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
-L2_BYTES = 60e6
-SHAPES_OF_NETWORKS = (
-    (4096, 7168, 2048),
-    (4096, 2112, 7168),
-    (4096, 576, 7168),
-    (4096, 24576, 1536),
-    (8192, 8192, 1024),
-    (4096, 4224, 4096),
-    (256, 8192, 8192),
-)
-CUBES = (512, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 16384)
-WEIGHTS = ((8192, 8192), (28672, 8192), (8192, 28672), (7168, 16384), (2112, 7168))
+import peak_cublaslt
+from peak_groups import AIMS, GROUPS, chosen, held
+from peak_row import Row
+from peak_timing import captured, in_turn, seconds_of
 
-#: name of a group, bars of the geometric mean and of each row, and its rows: m, n, k, format, layout
-GROUPS = {
-    "unaligned, sides >= 2047": (5.0, 3.5, [
-        *((m, n, k, "bfloat16", layout) for m, n, k, layout in (
-            (4095, 4097, 4099, "nt"), (4096, 50257, 768, "nt"), (4096, 50257, 768, "nn"), (4096, 4096, 4095, "nt"),
-            (8191, 8193, 8191, "nt"), (2047, 2049, 2051, "nt"))),
-        (4095, 4097, 4099, "float16", "nt")]),
-    "unaligned, about 1000": (2.2, 1.5, [(1000, 1001, 1003, "bfloat16", "nt"), (999, 1001, 1003, "float16", "nn")]),
-    "float32, sides >= 1000": (3.5, 2.5, [
-        (n, n, n, "float32", "nt") for n in (1024, 2048, 3072, 4096, 8192)
-    ] + [(4095, 4097, 4099, "float32", "nt"), (4096, 50257, 768, "float32", "nt"), (4096, 2112, 7168, "float32", "nt"),
-         (4096, 7168, 2048, "float32", "nn")]),
-    "float32, m <= 256, huge k, 512": (1.3, 1.0, [
-        (512, 512, 512, "float32", "nt"), (256, 8192, 8192, "float32", "nt"), (128, 8192, 8192, "float32", "nt"),
-        (16, 8192, 8192, "float32", "nt"), (256, 256, 16384, "float32", "nt")]),
-    "m = 1": (1.2, 1.0, [(1, n, k, form, "nt") for n, k in (*WEIGHTS, (576, 7168), (4096, 4096), (7168, 2048))
-                         for form in ("bfloat16",)]),
-    "m = 8..64": (1.05, 0.95, [(m, n, k, "bfloat16", "nt") for m in (8, 16, 32, 64) for n, k in WEIGHTS]),
-    "m = 128": (1.0, 0.93, [(128, n, k, "bfloat16", "nt") for n, k in WEIGHTS]),
-    "huge k, few tiles": (1.03, 0.95, [(m, n, k, "bfloat16", "nt") for m, n, k in (
-        (256, 256, 65536), (512, 512, 16384), (128, 128, 65536), (64, 64, 32768), (32, 32, 65536))]),
-    "aligned": (1.02, 0.97, [(n, n, n, "bfloat16", "nt") for n in CUBES]
-                + [(*shape, "bfloat16", "nt") for shape in SHAPES_OF_NETWORKS]
-                + [(4096, 4096, 4096, "float16", "nn"), (4096, 4096, 4096, "bfloat16", "tn")]),
-    "float8 fast": (1.03, 0.95, [(n, n, n, "float8_e4m3fn fast", "nt") for n in (512, 1024, 2048, 4096, 8192)]
-                    + [(*shape, "float8_e4m3fn fast", "nt") for shape in SHAPES_OF_NETWORKS]),
-    "float8 two-level": (1.01, 0.95, [(n, n, n, "float8_e4m3fn", "nt") for n in (512, 1024, 2048, 4096, 8192)]
-                         + [(*shape, "float8_e4m3fn", "nt") for shape in SHAPES_OF_NETWORKS]),
-}  # fmt: skip
+RESULT = Path(__file__).parent / "results" / "peak.json"
+ALLOWED = 1.05  # an error over torch's
+FLOOR = {"norm": 1e-7, "component": 1e-7}  # below it errors are rounding alone
+COPY_BYTES = 1 << 31
 
 
-class Row:
-    """One multiplication's operands, results and contenders."""
-
-    def __init__(self, torch, m, n, k, form, layout):
-        self.torch, self.sides = torch, (m, n, k)
-        name, _, fast = form.partition(" ")
-        self.eight, self.accuracy = name.startswith("float8"), "fast" if fast else "vendor"
-        self.type = getattr(torch, name)
-        self.out_type = torch.bfloat16 if self.eight else self.type
-        bytes_ = (m * k + k * n) * (1 if self.eight else self.type.itemsize) + m * n * self.out_type.itemsize
-        self.sets = [self.operands(layout) for _ in range(max(1, min(6, math.ceil(3 * L2_BYTES / bytes_))))]
-        self.one = torch.ones((), device="cuda")
-
-    def operands(self, layout):
-        """A, B, and a result for ours and for torch's, all poisoned."""
-        torch, (m, n, k) = self.torch, self.sides
-
-        def drawn(rows, columns, turned):
-            stored = torch.randn((columns, rows) if turned else (rows, columns), device="cuda").to(self.type)
-            return stored.t() if turned else stored
-
-        poison = [torch.full((m, n), float("nan"), dtype=self.out_type, device="cuda") for _ in range(2)]
-        return (drawn(m, k, layout[0] == "t"), drawn(k, n, layout[1] == "t"), *poison)
-
-    def ours(self, a, b, d, _):
-        from gemmlab import matmul
-
-        matmul(a, b, out=d, accuracy=self.accuracy)
-
-    def torchs(self, a, b, _, d):
-        if self.eight:
-            self.torch._scaled_mm(
-                a, b, self.one, self.one, out_dtype=self.out_type, use_fast_accum=self.accuracy == "fast", out=d
-            )
-        else:
-            self.torch.matmul(a, b, out=d)
-
-    def plan(self):
-        from gemmlab import plan
-
-        a, b, d, _ = self.sets[0]
-        return plan(a, b, accuracy=self.accuracy, out=d)
-
-    def errors(self):
-        """Norm-wise errors of ours and torch's against float64."""
-        a, b, d, t = self.sets[-1]
-        exact = a.double() @ b.double()
-        return [float((each.double() - exact).norm() / exact.norm()) for each in (d, t)]
+def copy_rate(torch: Any) -> float:
+    """Bytes a second, read and written, of a copy from the chip's memory to itself."""
+    source, target = (torch.empty(COPY_BYTES, dtype=torch.uint8, device="cuda") for _ in range(2))
+    source.fill_(1)
+    taken = [seconds_of(torch, lambda: target.copy_(source)) for _ in range(7)]
+    return 2 * COPY_BYTES / sorted(taken)[len(taken) // 2]
 
 
-def captured(torch, calls, seconds):
-    """A graph of the calls, repeated to fill about that time, and how many multiplications it makes."""
-    for call in calls:
-        call()
-    torch.cuda.synchronize()
-    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    start.record()
-    for call in calls:
-        call()
-    end.record()
-    torch.cuda.synchronize()
-    repeats = max(1, min(40, int(seconds / max(1e-6, start.elapsed_time(end) * 1e-3))))
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        for _ in range(repeats):
-            for call in calls:
-                call()
-    return graph, repeats * len(calls)
-
-
-def measured(torch, row, rounds, pause):
-    """Median seconds of ours and torch's, replayed in turn."""
-    graphs = {}
-    for name in ("ours", "torchs"):
-        calls = [lambda each=each, name=name: getattr(row, name)(*each) for each in row.sets]
-        graphs[name] = captured(torch, calls, 1.5e-3)
-    times = {name: [] for name in graphs}
-    for _ in range(rounds):
-        for name, (graph, count) in graphs.items():
-            time.sleep(pause)
-            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            start.record()
-            graph.replay()
-            end.record()
-            torch.cuda.synchronize()
-            times[name].append(start.elapsed_time(end) * 1e-3 / count)
-    return {name: statistics.median(values) for name, values in times.items()}
-
-
-def told(torch, given, rounds, pause):
+def told(torch: Any, given: tuple, options: argparse.Namespace, copy: float) -> dict[str, Any]:
     """One row of the results."""
+    begun = time.monotonic()
     row = Row(torch, *given)
     plan = row.plan()
-    seconds = measured(torch, row, rounds, pause)
-    error, torchs_error = row.errors()
-    m, n, k, form, layout = given
-    return {
-        "m": m, "n": n, "k": k, "format": form, "layout": layout,
-        "ours_s": seconds["ours"], "torch_s": seconds["torchs"], "ratio": seconds["torchs"] / seconds["ours"],
-        "predicted_s": plan.predicted_s, "error": error, "torch_error": torchs_error,
-        "right": error <= max(1.05 * torchs_error, 1e-7),
-        "kernel": {name: getattr(plan.kernel, name) for name in plan.kernel.__struct_fields__},
-    }  # fmt: skip
+    best = searched(row) if options.cublaslt else {}
+    replays = {name: captured(torch, row.calls(name)) for name in row.contenders}
+    times = in_turn(torch, replays, options.rounds, options.pause, row.poison)
+    errors, right = row.errors()
+    ours, torchs = errors["ours"], errors["torch"]
+    found = {name: {"s": each.seconds, "spread": each.spread} | errors[name]._asdict() for name, each in times.items()}
+    return dict(zip(("m", "n", "k", "format", "layout"), given, strict=True)) | {
+        "ours_s": times["ours"].seconds,
+        "torch_s": times["torch"].seconds,
+        "ratio": times["torch"].seconds / times["ours"].seconds,
+        "right": right,
+        "as_accurate": as_accurate(row.form, ours, torchs),
+        "predicted_s": plan.predicted_s,
+        "copy_share": row.bytes / times["ours"].seconds / copy,
+        "contenders": found,
+        **best,
+        "sets": len(row.operands),
+        "plan": plan_told(plan),
+        "taken_s": time.monotonic() - begun,
+    }
 
 
-def summed(name, rows):
-    """A group's geometric mean beside its bars."""
-    ratios = [row["ratio"] for row in rows if "ratio" in row]
-    bar, least, _ = GROUPS[name]
-    mean = math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else None
-    return {"group": name, "mean": mean, "bar": bar, "worst": min(ratios, default=None), "worst_bar": least,
-            "holds": bool(ratios) and mean >= bar and min(ratios) >= least}  # fmt: skip
+def searched(row: Row) -> dict[str, Any]:
+    """What the search of cuBLASLt's list says of itself; a fault of it is no fault of the row."""
+    try:
+        found = peak_cublaslt.best(row)
+    except (RuntimeError, OSError) as error:
+        row.contenders.pop("cublaslt", None)
+        row.results.pop("cublaslt", None)
+        return {"cublaslt_fault": str(error)[:200]}
+    return {"cublaslt": {"place": found.place, "tried": found.tried, "listed": found.listed}}
 
 
-def main() -> None:
-    """Measure every group, print a table and write the rows."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--out", default="benchmarks/results/peak.json")
-    parser.add_argument("--groups", nargs="*", default=list(GROUPS))
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--pause", type=float, default=0.01)
-    parser.add_argument("--seconds", type=float, default=500, help="no row is begun after that")
-    options = parser.parse_args()
-    import torch
-
-    begun, found, sums = time.monotonic(), {}, []
-    for name in options.groups:
-        found[name] = []
-        for given in GROUPS[name][2]:
-            if time.monotonic() - begun > options.seconds:
-                print(f"out of time before {given}", file=sys.stderr)
-                break
-            try:
-                row = told(torch, given, options.rounds, options.pause)
-            except Exception as error:
-                row = dict(zip(("m", "n", "k", "format", "layout"), given, strict=True)) | {"fault": repr(error)[:300]}
-            found[name].append(row)
-            torch.cuda.empty_cache()
-            print(name, *given, line(row), flush=True)
-        sums.append(summed(name, found[name]))
-        print(json.dumps(sums[-1]), flush=True)
-    device = torch.cuda.get_device_properties(0)
-    Path(options.out).write_text(
-        json.dumps(
-            {
-                "what": "measured: seconds of one multiplication, graph replay over rotating operands, medians",
-                "date": datetime.date.today().isoformat(),
-                "chip": device.name,
-                "versions": {"torch": torch.__version__, "cuda": torch.version.cuda},
-                "groups": sums,
-                "rows": found,
-            },
-            indent=1,
-        )
-        + "\n"
-    )
+def as_accurate(form: str, ours: Any, torchs: Any) -> bool:
+    """Whether ours is no further off than torch's: by norm, float32 by each element beside |A||B| too."""
+    kinds = ("norm", "component") if form == "float32" else ("norm",)
+    return all(getattr(ours, kind) <= max(ALLOWED * getattr(torchs, kind), FLOOR[kind]) for kind in kinds)
 
 
-def line(row):
+def plan_told(plan: Any) -> dict[str, Any]:
+    """A plan as plain values."""
+    import msgspec
+
+    return msgspec.to_builtins(plan)
+
+
+def line(row: dict[str, Any]) -> str:
     """A row as one reads it while it runs."""
     if "fault" in row:
         return row["fault"]
-    kernel = {
-        name: value for name, value in row["kernel"].items() if isinstance(value, int) and not isinstance(value, bool)
+    kernel = {key: value for key, value in row["plan"]["kernel"].items() if type(value) is int}
+    ours, torchs = row["contenders"]["ours"], row["contenders"]["torch"]
+    lt = row["contenders"].get("cublaslt")
+    words = [
+        f"{row['ours_s'] * 1e6:.1f} us, torch {row['torch_s'] * 1e6:.1f}: {row['ratio']:.3f}",
+        f"lt {lt['s'] * 1e6:.1f} (no. {row['cublaslt']['place']})" if lt else row.get("cublaslt_fault", ""),
+        f"predicted {row['predicted_s'] * 1e6:.1f}, {100 * row['copy_share']:.0f}% of copy",
+        "" if row["right"] else "WRONG",
+        "" if row["as_accurate"] else "LESS ACCURATE",
+        f"{ours['norm']:.2e} {torchs['norm']:.2e} {ours['component']:.1e} {torchs['component']:.1e}",
+        f"+-{100 * max(ours['spread'], torchs['spread']):.1f}%, {row['taken_s']:.1f} s",
+        " ".join(f"{key}={value}" for key, value in kernel.items()),
+    ]
+    return "; ".join(word for word in words if word)
+
+
+def summed(name: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """A group's figures beside its bars."""
+    bar, least, given = GROUPS[name]
+    found = held(name, rows)
+    return {
+        "group": name, "rows": f"{sum('ratio' in row for row in rows)} of {len(given)}", "mean": found.mean, "bar": bar,
+        "aim": AIMS.get(name), "worst": found.worst, "worst_bar": least, "holds": found.holds,
+    }  # fmt: skip
+
+
+def written(path: Path, found: dict[str, list[dict[str, Any]]], about: dict[str, Any]) -> None:
+    """Write all groups in their order, with their sums."""
+    rows = {name: found[name] for name in GROUPS if name in found}
+    content = about | {"groups": [summed(name, each) for name, each in rows.items()], "rows": rows}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content, indent=1) + "\n")
+
+
+def about(torch: Any, copy: float) -> dict[str, Any]:
+    """What the figures are, when and where they were read."""
+    return {
+        "what": "measured: seconds of one multiplication, graph replay over rotating operands, medians",
+        "date": datetime.date.today().isoformat(),
+        "chip": torch.cuda.get_device_properties(0).name,
+        "versions": {"torch": torch.__version__, "cuda": torch.version.cuda},
+        "copy_bytes_per_s": copy,
     }
-    wrong = "" if row["right"] else " WRONG"
-    return (
-        f"{row['ours_s'] * 1e6:.1f} us, torch {row['torch_s'] * 1e6:.1f}: {row['ratio']:.2f}, predicted "
-        f"{row['predicted_s'] * 1e6:.1f}{wrong} {row['error']:.2e} {row['torch_error']:.2e} {kernel}"
-    )
+
+
+def main() -> int:
+    """Measure the groups, print a line for each row and write what was found; 1 where a row has a fault."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--out", type=Path, default=RESULT)
+    parser.add_argument("--groups", nargs="*", default=[], help="prefixes of their names; all where none is given")
+    parser.add_argument("--merge", action="store_true", help="keep the file's other groups")
+    parser.add_argument("--rounds", type=int, default=0, help="as many as fit half a second where 0")
+    parser.add_argument("--rows", type=int, default=None, help="of each group, for a quick look")
+    parser.add_argument("--pause", type=float, default=0.01)
+    parser.add_argument("--seconds", type=float, default=500, help="no row is begun after that")
+    parser.add_argument("--no-cublaslt", dest="cublaslt", action="store_false", help="do not search its list")
+    options = parser.parse_args()
+    names = chosen(options.groups)
+    import torch
+
+    begun, copy = time.monotonic(), copy_rate(torch)
+    found = json.loads(options.out.read_text())["rows"] if options.merge and options.out.exists() else {}
+    late = False
+    for name in names:
+        found[name] = []
+        for given in GROUPS[name][2][: options.rows]:
+            late = time.monotonic() - begun > options.seconds
+            if late:
+                print(f"out of time before {given}", file=sys.stderr)
+                break
+            try:
+                row = told(torch, given, options, copy)
+            except Exception as error:
+                fault = f"{type(error).__name__}: {error}"[:300]
+                row = dict(zip(("m", "n", "k", "format", "layout"), given, strict=True)) | {"fault": fault}
+            found[name].append(row)
+            torch.cuda.empty_cache()
+            print(name, *given, line(row), flush=True)
+        print(json.dumps(summed(name, found[name])), flush=True)
+        written(options.out, found, about(torch, copy))
+    return int(late or any("fault" in row for name in names for row in found[name]))
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

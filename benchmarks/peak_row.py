@@ -1,0 +1,145 @@
+"""One multiplication on the GPU: its operands as they are asked to lie, who multiplies them, and how right each is."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+L2_BYTES = 60e6  # of an H200
+SAMPLED = 256  # rows of D that are compared with float64, spread over all of it
+LAYOUT = re.compile(r"(?P<a>[nt])(?P<b>[nt])(\+(?P<past>\d+))?(/(?P<ld>\d+))?")
+
+
+class Lying(NamedTuple):
+    """How A and B lie: whose rows run along m and k (turned), elements past an aligned address, and between rows."""
+
+    a_turned: bool
+    b_turned: bool
+    past: int
+    ld: int
+
+
+class Errors(NamedTuple):
+    """Of the sampled rows against float64: by norm, and the largest beside |A||B|."""
+
+    norm: float
+    component: float
+
+
+def lying(layout: str) -> Lying:
+    """What a layout says; a distance of 0 is that of contiguous rows. Raises ValueError for what is none."""
+    found = LAYOUT.fullmatch(layout)
+    if found is None:
+        raise ValueError(f"{layout!r} is no layout: nt, nn, tn, tt, nt+1, nt/4097, nt+1/4104")
+    return Lying(found["a"] == "t", found["b"] == "t", int(found["past"] or 0), int(found["ld"] or 0))
+
+
+class Row:
+    """One multiplication's operands, results and contenders; `form` may end with ` fast`."""
+
+    def __init__(self, torch: Any, m: int, n: int, k: int, form: str, layout: str = "nt", device: str = "cuda") -> None:
+        self.torch, self.sides, self.lying, self.device = torch, (m, n, k), lying(layout), device
+        name, _, fast = form.partition(" ")
+        self.form, self.eight, self.accuracy = name, name.startswith("float8"), fast or "vendor"
+        self.type = getattr(torch, name)
+        self.out_type = torch.bfloat16 if self.eight else self.type
+        self.bytes = (m * k + k * n) * self.type.itemsize + m * n * self.out_type.itemsize
+        self.operands = [self.drawn() for _ in range(max(1, math.ceil(3 * L2_BYTES / self.bytes)))]
+        self.one = torch.ones((), device=device)
+        self.contenders: dict[str, Callable[[Any, Any, Any], Any]] = {}
+        self.results: dict[str, list[Any]] = {}
+        self.add("ours", self.ours)
+        self.add("torch", self.torchs)
+
+    def drawn(self) -> tuple[Any, Any]:
+        """A (m, k) and B (k, n) of random normal numbers."""
+        m, n, k = self.sides
+        return self.matrix(m, k, self.lying.a_turned), self.matrix(k, n, self.lying.b_turned)
+
+    def matrix(self, rows: int, columns: int, turned: bool) -> Any:
+        """One operand as it is asked to lie."""
+        tall, wide = (columns, rows) if turned else (rows, columns)
+        step = self.lying.ld or wide
+        memory = self.torch.randn(self.lying.past + tall * step, device=self.device).to(self.type)
+        stored = memory.as_strided((tall, wide), (step, 1), self.lying.past)
+        return stored.t() if turned else stored
+
+    def add(self, name: str, multiply: Callable[[Any, Any, Any], Any]) -> None:
+        """One more contender, with results of its own."""
+        m, n, _ = self.sides
+        self.contenders[name] = multiply
+        self.results[name] = [self.torch.empty((m, n), dtype=self.out_type, device=self.device) for _ in self.operands]
+
+    def calls(self, name: str) -> list[Callable[[], Any]]:
+        """What a contender does for each set of operands."""
+        multiply, results = self.contenders[name], self.results[name]
+        return [
+            lambda a=a, b=b, d=d: multiply(a, b, d) for (a, b), d in zip(self.operands, results, strict=True)
+        ]  # fmt: skip
+
+    def poison(self) -> None:
+        """Fill every result with NaN, so that what nobody writes is seen."""
+        for results in self.results.values():
+            for each in results:
+                each.fill_(math.nan)
+
+    def ours(self, a: Any, b: Any, d: Any) -> None:
+        """gemmlab's, by its model's plan."""
+        from gemmlab import matmul
+
+        matmul(a, b, out=d, accuracy=self.accuracy)
+
+    def torchs(self, a: Any, b: Any, d: Any) -> None:
+        """What torch's dispatcher picks, in the mode that adds as ours does."""
+        torch = self.torch
+        if self.eight:
+            torch._scaled_mm(
+                a, b, self.one, self.one, out_dtype=self.out_type, use_fast_accum=self.accuracy == "fast", out=d
+            )
+            return
+        allowed = torch.backends.cuda.matmul.allow_tf32
+        torch.backends.cuda.matmul.allow_tf32 = self.form == "float32" and self.accuracy == "fast"
+        torch.mm(a, b, out=d)
+        torch.backends.cuda.matmul.allow_tf32 = allowed
+
+    def plan(self) -> Any:
+        """The plan of ours."""
+        from gemmlab import plan
+
+        (a, b), d = self.operands[0], self.results["ours"][0]
+        return plan(a, b, accuracy=self.accuracy, out=d)
+
+    def sample(self) -> Any:
+        """Rows of D, one drawn from each of as many equal stretches of it."""
+        m = self.sides[0]
+        count = min(m, SAMPLED)
+        spread = self.torch.rand(count, device=self.device, dtype=self.torch.float64)
+        at = (self.torch.arange(count, device=self.device) + spread) * (m / count)
+        return at.long().clamp_(max=m - 1)
+
+    def errors(self) -> tuple[dict[str, Errors], bool]:
+        """Each contender's errors in the last set, and whether ours is right in all elements of all sets.
+
+        Sampled rows are compared with float64. Elsewhere no element may be NaN, nor further from torch's than four
+        times the furthest of the sampled rows, or a digit of the largest.
+        """
+        torch, rows = self.torch, self.sample()
+        a, b = self.operands[-1]
+        left, right = a.double()[rows], b.double()
+        exact, scale = left @ right, left.abs() @ right.abs()
+        found = {}
+        for name, results in self.results.items():
+            off = (results[-1][rows].double() - exact).abs()
+            part = off / scale.clamp_min(torch.finfo(torch.float64).tiny)
+            found[name] = Errors(float(off.norm() / exact.norm()), float(part.max()))
+        return found, all(map(self.near, self.results["ours"], self.results["torch"], [rows] * len(self.operands)))
+
+    def near(self, d: Any, t: Any, rows: Any) -> bool:
+        """Whether every element of ours is near torch's."""
+        apart = (d.float() - t.float()).abs()
+        if not bool(apart.isfinite().all()):
+            return False
+        digit = max(self.torch.finfo(self.out_type).eps, 1e-3 if self.accuracy == "fast" and not self.eight else 1e-6)
+        return float(apart.max()) <= max(4 * float(apart[rows].max()), digit * float(t.float().abs().max()))
