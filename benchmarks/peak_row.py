@@ -37,16 +37,35 @@ def lying(layout: str) -> Lying:
 
 
 class Row:
-    """One multiplication's operands, results and contenders; `form` may end with ` fast`."""
+    """One multiplication's operands, results and contenders.
 
-    def __init__(self, torch: Any, m: int, n: int, k: int, form: str, layout: str = "nt", device: str = "cuda") -> None:
+    `form` may end with the accuracy that is asked for, as in `float8_e4m3fn fast`; `out` is the result's format where it
+    is not the operands' (bfloat16 of float8). `numbers` draws so many float32, random normal ones where it is not given;
+    `sets` of operands are drawn, as many as three times the L2 holds for 0.
+    """
+
+    def __init__(
+        self,
+        torch: Any,
+        m: int,
+        n: int,
+        k: int,
+        form: str,
+        layout: str = "nt",
+        *,
+        out: str = "",
+        numbers: Callable[[int], Any] | None = None,
+        sets: int = 0,
+        device: str = "cuda",
+    ) -> None:
         self.torch, self.sides, self.lying, self.device = torch, (m, n, k), lying(layout), device
-        name, _, fast = form.partition(" ")
-        self.form, self.eight, self.accuracy = name, name.startswith("float8"), fast or "vendor"
-        self.type = getattr(torch, name)
-        self.out_type = torch.bfloat16 if self.eight else self.type
+        self.numbers = numbers or (lambda count: torch.randn(count, device=device))
+        self.form, _, accuracy = form.partition(" ")
+        self.eight, self.accuracy = self.form.startswith("float8"), accuracy or "vendor"
+        self.type = getattr(torch, self.form)
+        self.out_type = getattr(torch, out or ("bfloat16" if self.eight else self.form))
         self.bytes = (m * k + k * n) * self.type.itemsize + m * n * self.out_type.itemsize
-        self.operands = [self.drawn() for _ in range(max(1, math.ceil(3 * L2_BYTES / self.bytes)))]
+        self.operands = [self.drawn() for _ in range(sets or max(1, math.ceil(3 * L2_BYTES / self.bytes)))]
         self.one = torch.ones((), device=device)
         self.contenders: dict[str, Callable[[Any, Any, Any], Any]] = {}
         self.results: dict[str, list[Any]] = {}
@@ -54,7 +73,7 @@ class Row:
         self.add("torch", self.torchs)
 
     def drawn(self) -> tuple[Any, Any]:
-        """A (m, k) and B (k, n) of random normal numbers."""
+        """A (m, k) and B (k, n)."""
         m, n, k = self.sides
         return self.matrix(m, k, self.lying.a_turned), self.matrix(k, n, self.lying.b_turned)
 
@@ -62,7 +81,7 @@ class Row:
         """One operand as it is asked to lie."""
         tall, wide = (columns, rows) if turned else (rows, columns)
         step = self.lying.ld or wide
-        memory = self.torch.randn(self.lying.past + tall * step, device=self.device).to(self.type)
+        memory = self.numbers(self.lying.past + tall * step).to(self.type)
         stored = memory.as_strided((tall, wide), (step, 1), self.lying.past)
         return stored.t() if turned else stored
 
@@ -98,6 +117,9 @@ class Row:
             torch._scaled_mm(
                 a, b, self.one, self.one, out_dtype=self.out_type, use_fast_accum=self.accuracy == "fast", out=d
             )
+            return
+        if self.out_type != self.type:
+            d.copy_(torch.mm(a, b, out_dtype=self.out_type))
             return
         allowed = torch.backends.cuda.matmul.allow_tf32
         torch.backends.cuda.matmul.allow_tf32 = self.form == "float32" and self.accuracy == "fast"
