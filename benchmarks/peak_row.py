@@ -39,9 +39,9 @@ def lying(layout: str) -> Lying:
 class Row:
     """One multiplication's operands, results and contenders.
 
-    `form` may end with the accuracy that is asked for, as in `float8_e4m3fn fast`; `out` is the result's format where it
-    is not the operands' (bfloat16 of float8). `numbers` draws so many float32, random normal ones where it is not given;
-    `sets` of operands are drawn, as many as three times the L2 holds for 0.
+    `form` may end with the accuracy that is asked for, as in `float8_e4m3fn fast`; `out` is the result's format where
+    it is not the operands' (bfloat16 of float8). `numbers` draws so many float32, random normal ones where it is not
+    given; `sets` of operands are drawn, as many as three times the L2 holds for 0.
     """
 
     def __init__(
