@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gemmlab.emulator import emulate
     from gemmlab.experiment import explain, profile_model, simulate_array
     from gemmlab.kernels import Kernel
-    from gemmlab.peak import matmul, plan
+    from gemmlab.peak import matmul, plan, tune
     from gemmlab.problem import Gemm
     from gemmlab.record import Record
 
@@ -27,6 +27,7 @@ __all__ = [
     "plan",
     "profile_model",
     "simulate_array",
+    "tune",
 ]
 
 HOMES = {
@@ -40,6 +41,7 @@ HOMES = {
     "plan": "gemmlab.peak",
     "profile_model": "gemmlab.experiment",
     "simulate_array": "gemmlab.experiment",
+    "tune": "gemmlab.peak",
 }
 
 

@@ -10,6 +10,7 @@ from gemmlab.peak.asking import asked, request_of
 from gemmlab.peak.choosing import plan_for
 from gemmlab.peak.planned import Plan
 from gemmlab.peak.ready import Ready, ready
+from gemmlab.peak.store import chosen, device_of
 
 KEPT = 4096
 
@@ -49,13 +50,16 @@ def plan(
     out: torch.Tensor | None = None,
     accuracy: str = "vendor",
     deterministic: bool = False,
+    tuned: bool = True,
 ) -> Plan:
     """How `matmul` would multiply these tensors: kernel, sizes, what is repacked, and the order of the sums.
 
-    Raises GemmlabError as `matmul` does.
+    Without `tuned` it is the model's alone, whatever `tune` has measured; GEMMLAB_TUNED=0 in the environment asks the
+    same of `matmul` too. Raises GemmlabError as `matmul` does.
     """
     left, right, _, d = asked(torch, a, b, out)
-    return plan_for(request_of(torch, left, right, d, accuracy, deterministic))
+    request = request_of(torch, left, right, d, accuracy, deterministic)
+    return chosen(request, device_of(torch, a.device.index)) if tuned else plan_for(request)
 
 
 def product(a: Any, b: Any, out: Any, accuracy: str, deterministic: bool) -> Any:
@@ -89,6 +93,12 @@ def product(a: Any, b: Any, out: Any, accuracy: str, deterministic: bool) -> Any
 
 def run(a: Any, b: Any, d: Any, accuracy: str, deterministic: bool) -> Ready:
     """Multiply two matrices into a third on the current stream."""
-    found = ready(torch, a, b, d, plan_for(request_of(torch, a, b, d, accuracy, deterministic)))
+    request = request_of(torch, a, b, d, accuracy, deterministic)
+    found = ready(torch, a, b, d, chosen(request, device_of(torch, a.device.index)))
     found.launch(torch.cuda.current_stream(found.device).cuda_stream)
     return found
+
+
+def forget() -> None:
+    """Choose again, whatever was multiplied before."""
+    _ready.clear()

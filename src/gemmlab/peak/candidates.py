@@ -1,0 +1,106 @@
+"""Which plans are worth measuring: the model's best, no two nearly the same, and other sizes beside a good one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec.structs import asdict, replace
+
+from gemmlab.peak.choosing import plan_for, plans
+from gemmlab.peak.engine import Engine
+from gemmlab.peak.planned import Plan
+from gemmlab.peak.request import Request
+from gemmlab.peak.store import free, held
+from gemmlab.record import GemmlabError
+from gemmlab.units import ceil_div
+
+LEADING = 3  # of the model's plans that are measured however alike they are
+APART = 0.25  # octaves between sizes, all together, and 1 for what is no size and differs
+SLOWEST = 2.0  # plans predicted to take that many times as long as the first are not measured
+GROUPED = (1, 2, 4, 8, 16)  # rows of tiles walked together
+
+
+def various(request: Request, most: int) -> list[Plan]:
+    """At most that many plans: the model's first ones, then the first of each other kind and of other widths in turn.
+
+    A kind is a kernel but for the width of its tile. Raises GemmlabError as `plan_for` does.
+    """
+    first = plan_for(request)
+    ordered = sorted(plans(request), key=lambda plan: plan.predicted_s)
+    others = [plan for plan in ordered if plan.predicted_s <= SLOWEST * first.predicted_s and plan != first]
+    found = [first, *others[: LEADING - 1]][:most]
+    widths = False
+    while len(found) < most:
+        fresh = [plan for plan in others if all(distance(plan, other) >= APART for other in found)]
+        kinds = {kind_of(plan) for plan in found}
+        new = [plan for plan in fresh if kind_of(plan) not in kinds]
+        if not fresh:
+            break
+        found.append(fresh[0] if widths or not new else new[0])
+        widths = not widths
+    return found
+
+
+def kind_of(plan: Plan) -> tuple[object, ...]:
+    """All that a kernel is but its free sizes and the width of its tile."""
+    return type(plan.kernel), *(value for name, value in decided(plan).items() if name != "block_n")
+
+
+def decided(plan: Plan) -> dict[str, object]:
+    """A kernel's sizes but for the free ones, which follow from the others."""
+    return {name: value for name, value in asdict(plan.kernel).items() if name not in free(plan.kernel)}
+
+
+def distance(first: Plan, second: Plan) -> float:
+    """How much two plans' kernels differ."""
+    if type(first.kernel) is not type(second.kernel):
+        return math.inf
+    other = decided(second)
+    return sum(apart(value, other[name]) for name, value in decided(first).items())
+
+
+def apart(one: object, other: object) -> float:
+    """Octaves between two sizes; 1 between other things that differ."""
+    if isinstance(one, int) and isinstance(other, int) and not isinstance(one, bool) and min(one, other) > 0:
+        return abs(math.log2(one / other))
+    return float(one != other)
+
+
+def variants(request: Request, plan: Plan) -> Iterator[Plan]:
+    """The same plan with each free size a step away, and with other rows of tiles walked together."""
+    kernel = plan.kernel
+    if isinstance(kernel, Engine):
+        rows, columns = (request.n, request.m) if kernel.swapped else (request.m, request.n)
+        down = ceil_div(rows, kernel.block_m) if columns > kernel.block_n else 1  # one column has one order
+        for group in sorted({min(group, down) for group in GROUPED} - {min(plan.group_m, down)}):
+            yield replace(plan, group_m=group)
+    for name, value in asdict(kernel).items():
+        for other in steps(name, value) if name in free(kernel) else ():
+            changed = resized(kernel, name, other)
+            if changed is not None and changed != kernel:
+                yield replace(plan, kernel=changed)
+
+
+def steps(name: str, value: int) -> tuple[int, ...]:
+    """Sizes beside one: half and double, a stage less, on where it is off."""
+    if isinstance(value, bool):
+        return (not value,)
+    if name == "lag":
+        return (0, 1, 2)
+    return (value - 1,) if name == "stages" else (value // 2, value * 2)
+
+
+def resized(kernel: Any, name: str, value: int) -> Any:
+    """The kernel with one size changed, with the most stages and lag that leave room for it; None where none do."""
+    sizes = asdict(kernel) | {name: value}
+    for stages in range(sizes.get("stages", 2), 1, -1):
+        fewer = {"stages": stages, "lag": min(sizes.get("lag", 0), max(0, stages - 2))}
+        try:
+            found = replace(kernel, **sizes | {each: fewer[each] for each in fewer.keys() & sizes.keys()})
+        except GemmlabError:
+            continue
+        if held(found):
+            return found
+    return None

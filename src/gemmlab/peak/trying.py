@@ -1,0 +1,170 @@
+"""Plans tried on a GPU: compiled side by side, held against float64, and timed by turns in CUDA graphs."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+from gemmlab.kernels.nvrtc import kept
+from gemmlab.peak.asking import lying
+from gemmlab.peak.planned import Plan
+from gemmlab.peak.ready import ready
+
+L2_BYTES = 60e6  # of an H200, what cudaDeviceProp says: operands of three times as much turn by turn leave it cold
+ALIGNED = 256  # bytes, of memory that torch gives out
+REPLAY_S = 1e-3  # about what one replay takes where one multiplication takes less
+MOST_CALLS = 160  # of one replay
+PAUSE_S = 0.005  # before each replay; at a chip's power limit all tiles look alike
+RESTED = 2  # times a replay's own length is waited at least
+WRONG = 0.05  # norm-wise error of no format that is multiplied here
+ALLOWED = 1.5  # times the error of the first plan that is right
+
+
+class Compiler:
+    """Machine code made ahead, side by side: NVRTC lets go of the interpreter, so threads are enough."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        self.pool = ThreadPoolExecutor(workers or os.cpu_count() or 1)
+        self.found: dict[Any, Future[bytes]] = {}
+
+    def begin(self, plans: Iterable[Plan]) -> None:
+        """Compile the kernels that are not yet, later."""
+        for kernel in dict.fromkeys(plan.kernel for plan in plans):
+            if kernel not in self.found:
+                self.found[kernel] = self.pool.submit(code_of, kernel)
+
+    def end(self, plan: Plan) -> None:
+        """Wait for a plan's kernel; raises what its compilation raised."""
+        self.begin([plan])
+        self.found[plan.kernel].result()
+
+    def stop(self) -> None:
+        """Begin no more."""
+        self.pool.shutdown(wait=False, cancel_futures=True)
+
+
+def code_of(kernel: Any) -> bytes:
+    """Machine code of a kernel, kept on disk."""
+    text, headers = kernel.text()
+    return kept(text, headers=headers)
+
+
+class Tried(NamedTuple):
+    """What came of a plan."""
+
+    plan: Plan
+    seconds: tuple[float, ...] = ()  #: of one multiplication, a number for each round; none where it failed
+    error: float = math.nan  #: norm-wise, against float64
+    fault: str = ""  #: why it was not timed
+
+
+class Bench:
+    """One multiplication's operands on a GPU, several copies in turn, and the plans that are timed on them."""
+
+    def __init__(self, torch: Any, a: Any, b: Any, d: Any, compiler: Compiler) -> None:
+        self.torch, self.compiler = torch, compiler
+        a, b = lying(a, 1)[0], lying(b, 0)[0]
+        self.exact = a.double() @ b.double()
+        self.norm = float(self.exact.norm()) or 1.0
+        self.most_error = WRONG
+        bytes_ = sum(each.numel() * each.element_size() for each in (a, b, d))
+        count = max(1, min(MOST_CALLS, math.ceil(3 * L2_BYTES / bytes_)))
+        self.sets = [(alike(torch, a).copy_(a), alike(torch, b).copy_(b), alike(torch, d)) for _ in range(count)]
+        self.pool = torch.cuda.graph_pool_handle()  # one for all: no graph leaves anything in it
+        self.graphs: dict[Plan, tuple[Any, int, float]] = {}
+
+    def tried(self, plans: Sequence[Plan], rounds: int) -> list[Tried]:
+        """Each plan's times in as many rounds, by turns: the first round of all, then the second.
+
+        A plan that cannot be compiled or launched, or whose result is wrong, has a fault and no times.
+        """
+        self.compiler.begin(plans)
+        faults: dict[Plan, str] = {}
+        errors: dict[Plan, float] = {}
+        for plan in plans:
+            try:
+                errors[plan] = self.prepare(plan)
+            except (RuntimeError, ValueError) as error:  # torch's and NVRTC's; our own
+                faults[plan] = str(error)[:200]
+                continue
+            if not errors[plan] <= self.most_error:
+                faults[plan] = f"error {errors[plan]:.2e}, at most {self.most_error:.2e}"
+        right = [plan for plan in plans if plan not in faults]
+        times: dict[Plan, list[float]] = {plan: [] for plan in right}
+        for _ in range(rounds):
+            for plan in right:
+                times[plan].append(self.replayed(*self.graphs[plan]))
+        return [
+            Tried(plan, tuple(times.get(plan, ())), errors.get(plan, math.nan), faults.get(plan, "")) for plan in plans
+        ]
+
+    def prepare(self, plan: Plan) -> float:
+        """The norm-wise error of a plan's result; its graph is captured where that is right."""
+        self.compiler.end(plan)
+        error = self.error(lambda: self.launch(plan, self.sets[0]), self.sets[:1])
+        if error <= self.most_error and plan not in self.graphs:
+            if self.most_error == WRONG:
+                self.most_error = min(WRONG, max(ALLOWED * error, 1e-7))
+            self.graphs[plan] = self.captured(plan)
+            graph = self.graphs[plan][0]
+            error = max(error, self.error(graph.replay, self.sets))
+        return error
+
+    def launch(self, plan: Plan, operands: tuple[Any, Any, Any]) -> None:
+        """Multiply once as `matmul` does, on the current stream."""
+        a, b, d = operands
+        made = ready(self.torch, a, b, d, plan)
+        made.launch(self.torch.cuda.current_stream(made.device).cuda_stream)
+
+    def error(self, call: Callable[[], object], sets: Sequence[tuple[Any, Any, Any]]) -> float:
+        """The largest error of the results that a call writes; what it leaves is NaN."""
+        for _, _, d in sets:
+            d.fill_(math.nan)
+        call()
+        found = [float((d.double() - self.exact).norm()) / self.norm for _, _, d in sets]
+        return max(found) if all(map(math.isfinite, found)) else math.inf
+
+    def captured(self, plan: Plan) -> tuple[Any, int, float]:
+        """A graph of one multiplication of each set, repeated; how many there are; seconds of a replay, roughly."""
+        graph, whole = self.graph(plan, 1)
+        repeats = max(1, min(MOST_CALLS // len(self.sets), int(REPLAY_S / max(whole, 1e-6))))
+        if repeats > 1:
+            graph, whole = self.graph(plan, repeats)
+        return graph, repeats * len(self.sets), whole
+
+    def graph(self, plan: Plan, repeats: int) -> tuple[Any, float]:
+        """A graph of all sets, so many times over, and the seconds of its second replay."""
+        graph = self.torch.cuda.CUDAGraph()
+        with self.torch.cuda.graph(graph, pool=self.pool):
+            for _ in range(repeats):
+                for each in self.sets:
+                    self.launch(plan, each)
+        graph.replay()
+        return graph, self.timed(graph.replay)
+
+    def replayed(self, graph: Any, count: int, whole: float) -> float:
+        """Seconds of one multiplication in a replay, after a pause."""
+        time.sleep(max(PAUSE_S, RESTED * whole))
+        return self.timed(graph.replay) / count
+
+    def timed(self, call: Callable[[], object]) -> float:
+        """Seconds that the GPU takes for a call."""
+        start, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
+        self.torch.cuda.synchronize()
+        start.record()
+        call()
+        end.record()
+        self.torch.cuda.synchronize()
+        return float(start.elapsed_time(end)) * 1e-3
+
+
+def alike(torch: Any, of: Any) -> Any:
+    """Memory for a tensor with the same strides, as far past an aligned address."""
+    past = of.data_ptr() % ALIGNED // of.element_size()
+    last = sum((side - 1) * step for side, step in zip(of.shape, of.stride(), strict=True))
+    memory = torch.empty(past + last + 1, dtype=of.dtype, device=of.device)
+    return memory[past:].as_strided(tuple(of.shape), tuple(of.stride()))
