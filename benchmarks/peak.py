@@ -7,8 +7,9 @@ in turn, A B C A B C; the figure is the median of the rounds, with pauses betwee
 what is measured. Operands are random normal numbers; results are poisoned with NaN before the last round and
 checked after it: 256 rows spread over D against float64, every element against torch's. `torch` is torch.mm into a
 given result, for float8 torch._scaled_mm in the mode that adds as ours does; `cublaslt` the best that a search of
-its library's list finds, told and no bar. Which of our kernels runs is the model's choice: nothing is tuned.
-`--merge` keeps the groups that the file has and this run does not.
+its library's list finds, told and no bar. Which of our kernels runs is what `gemmlab.matmul` chooses as it is
+installed: `tuned` where that is another than its model's; GEMMLAB_TUNED=0 in the environment leaves the model
+alone. `--merge` keeps the groups that the file has and this run does not.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def told(torch: Any, given: tuple, options: argparse.Namespace, copy: float) -> 
     """One row of the results."""
     begun = time.monotonic()
     row = Row(torch, *given)
-    plan = row.plan()
+    plan, model = row.plan(), row.plan(tuned=False)
     best = searched(row) if options.cublaslt else {}
     replays = {name: captured(torch, row.calls(name)) for name in row.contenders}
     times = in_turn(torch, replays, options.rounds, options.pause, row.poison)
@@ -63,6 +64,7 @@ def told(torch: Any, given: tuple, options: argparse.Namespace, copy: float) -> 
         **best,
         "sets": len(row.operands),
         "plan": plan_told(plan),
+        "tuned": plan != model,
         "taken_s": time.monotonic() - begun,
     }
 
@@ -101,7 +103,7 @@ def line(row: dict[str, Any]) -> str:
     words = [
         f"{row['ours_s'] * 1e6:.1f} us, torch {row['torch_s'] * 1e6:.1f}: {row['ratio']:.3f}",
         f"lt {lt['s'] * 1e6:.1f} (no. {row['cublaslt']['place']})" if lt else row.get("cublaslt_fault", ""),
-        f"predicted {row['predicted_s'] * 1e6:.1f}, {100 * row['copy_share']:.0f}% of copy",
+        f"{'tuned, ' * row['tuned']}predicted {row['predicted_s'] * 1e6:.1f}, {100 * row['copy_share']:.0f}% of copy",
         "" if row["right"] else "WRONG",
         "" if row["as_accurate"] else "LESS ACCURATE",
         f"{ours['norm']:.2e} {torchs['norm']:.2e} {ours['component']:.1e} {torchs['component']:.1e}",

@@ -105,7 +105,7 @@ class Row:
                 each.fill_(math.nan)
 
     def ours(self, a: Any, b: Any, d: Any) -> None:
-        """gemmlab's, by its model's plan."""
+        """gemmlab's, by the plan that it chooses."""
         from gemmlab import matmul
 
         matmul(a, b, out=d, accuracy=self.accuracy)
@@ -126,12 +126,12 @@ class Row:
         torch.mm(a, b, out=d)
         torch.backends.cuda.matmul.allow_tf32 = allowed
 
-    def plan(self) -> Any:
-        """The plan of ours."""
+    def plan(self, *, tuned: bool = True) -> Any:
+        """The plan of ours, or the model's alone."""
         from gemmlab import plan
 
         (a, b), d = self.operands[0], self.results["ours"][0]
-        return plan(a, b, accuracy=self.accuracy, out=d)
+        return plan(a, b, accuracy=self.accuracy, out=d, tuned=tuned)
 
     def sample(self) -> Any:
         """Rows of D, one drawn from each of as many equal stretches of it."""
