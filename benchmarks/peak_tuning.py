@@ -42,15 +42,14 @@ def asked(torch: Any, given: tuple, device: str = "cuda") -> tuple[Request, tupl
     """The request of a row, and its operands and result."""
     from gemmlab.peak.asking import request_of
 
-    row = Row(torch, *given, device=device)
+    row = Row(torch, *given, device=device, sets=1)
     (a, b), d = row.operands[0], row.results["ours"][0]
     return request_of(torch, a, b, d, row.accuracy, False), (a, b, d)
 
 
 def described(torch: Any, given: tuple) -> Request:
-    """The request alone: tensors of the same shapes and strides without memory of their own, on an aligned address."""
-    with torch.device("meta"):
-        return asked(torch, given)[0]
+    """The request alone, of tensors that have shapes and strides but no memory."""
+    return asked(torch, given, "meta")[0]
 
 
 def columns(found: tuning.Found) -> dict[str, Any]:

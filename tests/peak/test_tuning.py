@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import asdict, replace
 from tests.kernels import machine_code
+from tests.peak.fake_gpu import Torch, ready_of
 from tests.peak.test_choosing import requests
 from tests.peak.test_store import H200, SQUARE, folders, order  # noqa: F401 - a fixture
 
@@ -202,3 +203,98 @@ def test_a_copy_lies_as_what_it_is_of():
         assert found.stride() == of.stride()
         assert found.data_ptr() % 16 == of.data_ptr() % 16
         assert found.data_ptr() != of.data_ptr()
+
+
+SMALL = replace(SQUARE, m=64, n=96, k=128)
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    """A bench of a small multiplication on a GPU in words, and that GPU; `group_m` tells plans apart."""
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install torch")
+    fake = Torch(torch)
+    torch.manual_seed(0)
+
+    def multiply(plan, a, b):
+        found = a.float() @ b.float()
+        found[0, 0] += {2: 3.0, 4: float("nan")}.get(plan.group_m, 0.0)
+        if plan.group_m == 16:
+            raise RuntimeError("CUDA error: unspecified launch failure")
+        return found
+
+    def seconds(plan):
+        return 1e-6 * plan.group_m
+
+    monkeypatch.setattr(trying, "ready", ready_of(fake, seconds, multiply))
+    monkeypatch.setattr(trying, "code_of", lambda kernel: b"")
+    monkeypatch.setattr(trying.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(trying, "L2_BYTES", 1e5)
+    a, b = torch.randn(64, 128).bfloat16(), torch.randn(96, 128).bfloat16().t()
+    compiler = trying.Compiler(1)
+    yield trying.Bench(fake, a, b, torch.empty(64, 96, dtype=torch.bfloat16), compiler), fake
+    compiler.stop()
+
+
+def grouped(group):
+    return replace(plan_for(SMALL), group_m=group)
+
+
+def test_a_bench_times_one_multiplication_by_turns(bench):
+    bench, fake = bench
+    assert len(bench.sets) == 6  # three times the L2 of operands and results
+    found = bench.tried([grouped(8), grouped(1)], 3)
+    for each, group in zip(found, (8, 1), strict=True):
+        assert each.seconds == pytest.approx([1e-6 * group] * 3)
+        assert each.error < 4e-3
+        assert not each.fault
+    _, count, whole = bench.graphs[grouped(1)]
+    assert count == 6 * (trying.MOST_CALLS // 6)
+    assert whole == pytest.approx(1e-6 * count)
+    before = fake.cuda.launches
+    bench.tried([grouped(1)], 2)
+    assert fake.cuda.launches == before + 1 + 2 * count  # it is held against float64 again, and not captured again
+
+
+@pytest.mark.parametrize(("group", "said"), [(2, "error 3"), (4, "error inf"), (16, "unspecified launch failure")])
+def test_a_bench_refuses_what_is_wrong(bench, group, said):
+    bench, _ = bench
+    right, wrong = bench.tried([grouped(8), grouped(group)], 2)
+    assert right.seconds
+    assert not wrong.seconds
+    assert said in wrong.fault
+
+
+def test_what_is_right_once_and_wrong_in_a_graph_is_refused(bench):
+    bench, fake = bench
+    launch, plan = bench.launch, grouped(1)
+
+    def late(of, operands):
+        launch(of, operands)
+        if fake.cuda.recording is not None and of == plan and operands is bench.sets[-1]:
+            fake.cuda.run(operands[2].zero_)
+
+    bench.launch = late
+    right, wrong = bench.tried([grouped(8), plan], 2)
+    assert right.seconds
+    assert not wrong.seconds
+    assert wrong.fault.startswith("error")
+
+
+def test_a_compiler_s_refusal_is_a_fault(bench, monkeypatch):
+    bench, _ = bench
+    other = various(SMALL, 2)[1]
+
+    def code(kernel):
+        raise RuntimeError("NVRTC_ERROR_COMPILATION: registers")
+
+    monkeypatch.setattr(trying, "code_of", code)
+    (found,) = bench.tried([other], 1)
+    assert (found.seconds, found.fault) == ((), "NVRTC_ERROR_COMPILATION: registers")
+
+
+def test_a_search_on_a_bench(bench):
+    bench, _ = bench
+    found = tuning.search(SMALL, bench.tried, [grouped(8), grouped(1), grouped(2)])
+    assert found.plan == grouped(1)
+    assert found.model_s == pytest.approx(8e-6)
+    assert found.measured_s == pytest.approx(1e-6)
