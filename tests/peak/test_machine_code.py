@@ -96,7 +96,7 @@ def test_registers_that_warpgroups_hand_on_are_there(name, code, tmp_path):
     assert 128 * fewer + 256 * more <= usage.registers * 384
 
 
-@pytest.mark.parametrize("name", ["repack", "split", "threads"])
+@pytest.mark.parametrize("name", ["repack"])
 def test_helpers_do_not_spill(name, tmp_path):
     machine_code.need("cuda.bindings")
     from gemmlab.kernels.nvrtc import compiled

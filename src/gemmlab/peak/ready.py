@@ -29,45 +29,56 @@ def ready(torch: Any, a: Any, b: Any, d: Any, plan: Plan) -> Ready:
     """The launches of a plan for two matrices into a third."""
     device, sides = a.device.index, (a.shape[0], b.shape[1], a.shape[1])
     (read_a, left), (read_b, right), to = lying(a, 1), lying(b, 0), row_major(d)
-    buffers: list[Any] = []
-    launches: list[Launch] = []
     copies = [copy for copy, given in ((read_a, a), (read_b, b)) if copy is not given]
     with torch.cuda.device(device):
-        if isinstance(plan.kernel, Vector):
-            return Ready([vector_launch(plan.kernel, left, right, to.address, device)], copies, device)
-        scales, apart = (0, 0), 0
-        by_parts = left, right
-        if plan.split:
-            kept, (left, right), scales, apart, launch = split(left, right, sides[2], torch, device)
-            buffers += kept
-            launches.append(launch)
-        elif plan.repack_a or plan.repack_b:
-            off = [each for each, wanted in ((left, plan.repack_a), (right, plan.repack_b)) if wanted]
-            kept, there, launch = repacked(off, torch, device)
-            buffers += kept
-            launches.append(launch)
-            left = there.pop(0) if plan.repack_a else left
-            right = there.pop(0) if plan.repack_b else right
-        kept, workspace = workspace_of(plan.kernel, sides[0], sides[1], torch, device)
-        buffers += kept
-        launches.append(
-            multiplying(
-                plan.kernel,
-                left,
-                right,
-                to,
-                sides,
-                device,
-                group_m=plan.group_m,
-                sms=torch.cuda.get_device_properties(device).multi_processor_count,
-                scales=scales,
-                map_k=apart,
-                workspace=workspace,
-            )
-        )
-        if plan.split:  # rows whose numbers lie too far apart for two float16, infinities and NaN
-            launches.append(by_threads(buffers[0].data_ptr(), *by_parts, to, sides, device))
+        launches, buffers = launches_of(torch, plan, left, right, to, sides, device)
     return Ready(launches, buffers + copies, device)
+
+
+def launches_of(
+    torch: Any, plan: Plan, a: Stored, b: Stored, d: Stored, sides: tuple[int, int, int], device: int
+) -> tuple[list[Launch], list[Any]]:
+    """The launches of a plan in their order, and the buffers that they need, which `torch` is asked for.
+
+    Nothing here depends on an address but by its last four bits and by holding it: `chain` moves what is made once.
+    """
+    if isinstance(plan.kernel, Vector):
+        return [vector_launch(plan.kernel, a, b, d.address, device)], []
+    buffers: list[Any] = []
+    launches: list[Launch] = []
+    left, right, scales, apart = a, b, (0, 0), 0
+    if plan.split:
+        pieces = split(a, b, sides[2], torch, device)
+        left, right, scales, apart = pieces.a, pieces.b, pieces.scales, pieces.apart
+        buffers.append(pieces.buffer)
+        launches.append(pieces.launch)
+    elif plan.repack_a or plan.repack_b:
+        off = [each for each, wanted in ((a, plan.repack_a), (b, plan.repack_b)) if wanted]
+        kept, there, launch = repacked(off, torch, device)
+        buffers += kept
+        launches.append(launch)
+        left = there.pop(0) if plan.repack_a else a
+        right = there.pop(0) if plan.repack_b else b
+    kept, workspace = workspace_of(plan.kernel, sides[0], sides[1], torch, device)
+    buffers += kept
+    launches.append(
+        multiplying(
+            plan.kernel,
+            left,
+            right,
+            d,
+            sides,
+            device,
+            group_m=plan.group_m,
+            sms=torch.cuda.get_device_properties(device).multi_processor_count,
+            scales=scales,
+            map_k=apart,
+            workspace=workspace,
+        )
+    )
+    if plan.split:  # rows whose numbers lie too far apart for two float16, infinities and NaN
+        launches.append(by_threads(pieces.refused, a, b, d, sides, device))
+    return launches, buffers
 
 
 def row_major(d: Any) -> Stored:

@@ -1,61 +1,116 @@
-// float32 as two float16: each row scaled by a power of two so that its largest lies in [2^14, 2^15), `high` the float16
-// nearest to a scaled x, `low` the float16 nearest to 2^11 (x - high). One block a row; both operands in one launch.
+// Both operands of a float32 multiplication as two float16 each, in one launch, read once and written once where a row fits
+// registers. A row that cannot be said so is told of in `refused`, and whoever launched takes another way.
 //
-// A row whose smallest element other than zero lies more than 2^28 below its largest, or that holds an infinity or a NaN,
-// cannot be said so: `refused` counts such rows, and whoever launched takes another way.
-typedef unsigned short u16;
-typedef unsigned int u32;
+// What Python sets: A_TURNED, B_TURNED (operands whose rows in memory run along m, n); TEAM (threads of a row along k), HELD
+// (chunks of 16 bytes of a thread); DEEP and CLUSTER (of turned.cuh); LOOPED (rows do not fit: they are read twice).
+#include "pieces.cuh"
+#if A_TURNED || B_TURNED
+#include "turned.cuh"
+#endif
 
-struct Operand {
-  const float* x;
-  u16* pieces;      // (rows, 2 * padded): high parts, then low ones
-  float* inverse;   // (rows): what a product is multiplied by to undo the scale
-  long long rows, step, along;  // elements between rows, and between neighbours along k
-};
-
-__device__ __forceinline__ u16 half_of(float x) {
-  u16 found;
-  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(found) : "f"(x));
-  return found;
-}
-__device__ __forceinline__ float float_of(u16 x) {
-  float found;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(found) : "h"(x));
-  return found;
-}
-
-extern "C" __global__ void __launch_bounds__(256) split(const __grid_constant__ Operand a, const __grid_constant__ Operand b,
-                                                        int k, int padded, u32* refused) {
-  __shared__ u32 highest[8], lowest[8];
-  const bool left = blockIdx.x < a.rows;
-  const Operand& of = left ? a : b;
-  const long long row = left ? blockIdx.x : blockIdx.x - a.rows;
-  const float* x = of.x + row * of.step;
-  const int thread = threadIdx.x;
-  u32 most = 0, least = 0x7f800000u;  // magnitudes as bits, which order as numbers do
-  for (int i = thread; i < k; i += 256) {
-    const u32 bits = __float_as_uint(x[i * of.along]) & 0x7fffffffu;
-    most = max(most, bits);
-    if (bits) least = min(least, bits);
+// held[i] is elements 4 c .. 4 c + 3 of a row, c = first + 32 i + lane, zeros past its end. `aligned` is `past` elements
+// before the row: what a row off the road lacks is its neighbour's.
+DEVICE void fetch_row(float4 (&held)[HELD], const float4* aligned, u32 past, u32 first, u32 lane, u32 k) {
+  const u32 chunks = (k + past + 3) / 4;
+#pragma unroll
+  for (int i = 0; i < HELD; i++) {
+    const u32 chunk = first + 32 * i + lane;
+    held[i] = chunk < chunks ? __ldcg(aligned + chunk) : make_float4(0, 0, 0, 0);
   }
-  most = __reduce_max_sync(~0u, most);
-  least = __reduce_min_sync(~0u, least);
-  if (thread % 32 == 0) highest[thread / 32] = most, lowest[thread / 32] = least;
-  __syncthreads();
-  for (int warp = 0; warp < 8; warp++) most = max(most, highest[warp]), least = min(least, lowest[warp]);
-  // the factor 2^(14 - e) of a largest element 2^e .. 2^(e+1), kept a normal number; 1 for a row of zeros
-  const int exponent = (int)(most >> 23), biased = most ? min(max(268 - exponent, 1), 253) : 127;
-  const float scale = __uint_as_float((u32)biased << 23);
-  if (thread == 0) {
-    of.inverse[row] = __uint_as_float((u32)(254 - biased) << 23);
-    const int smallest = (int)(least >> 23);
-    if (most >= 0x7f800000u || (most && exponent - smallest > 28)) atomicAdd(refused, 1u);
+  if (past) {
+    float4 extra = make_float4(0, 0, 0, 0);
+    if (lane == 31 && first + 32 * HELD < chunks) extra = __ldcg(aligned + first + 32 * HELD);
+#pragma unroll
+    for (int i = 0; i < HELD; i++) {
+      const float4 own = held[i], ahead = held[i + 1 < HELD ? i + 1 : 0];
+      const bool gives_ahead = i + 1 < HELD && lane == 0;
+      float4 next;
+      next.x = __shfl_sync(~0u, gives_ahead ? ahead.x : own.x, lane + 1);
+      next.y = __shfl_sync(~0u, gives_ahead ? ahead.y : own.y, lane + 1);
+      next.z = __shfl_sync(~0u, gives_ahead ? ahead.z : own.z, lane + 1);
+      if (i + 1 == HELD && lane == 31) next = extra;
+      held[i] = past == 1   ? make_float4(own.y, own.z, own.w, next.x)
+                : past == 2 ? make_float4(own.z, own.w, next.x, next.y)
+                            : make_float4(own.w, next.x, next.y, next.z);
+    }
   }
+#pragma unroll
+  for (int i = 0; i < HELD; i++) {
+    const u32 at = 4 * (first + 32 * i + lane);
+    if (at + 3 >= k) {
+      if (at + 0 >= k) held[i].x = 0;
+      if (at + 1 >= k) held[i].y = 0;
+      if (at + 2 >= k) held[i].z = 0;
+      held[i].w = 0;
+    }
+  }
+}
+
+DEVICE void along(const Operand& of, int block, u32 k, u32 padded) {
+  constexpr int WARPS = TEAM / 32;
+  __shared__ u32 most[8], least[8];
+  const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
+  const long long row = block * (256LL / TEAM) + thread / TEAM;
+  if (row >= of.rows) return;
+  const float* x = of.x + row * of.ld;
+  const u32 past = ((u64)x & 15) / 4, first = warp % WARPS * 32 * HELD;
+  const float4* aligned = (const float4*)(x - past);
+  float4 held[HELD];
+  Extremes found;
+  for (u32 start = first; 4 * start < padded; start += TEAM * HELD) {
+    fetch_row(held, aligned, past, start, lane, k);
+#pragma unroll
+    for (int i = 0; i < HELD; i++) {
+      found.meet(held[i].x), found.meet(held[i].y);
+      found.meet(held[i].z), found.meet(held[i].w);
+    }
+    if (!LOOPED) break;
+  }
+  found.over_warp();
+  if (WARPS > 1) {
+    if (lane == 0) most[warp] = found.most, least[warp] = found.least;
+    asm volatile("bar.sync %0, %1;" ::"r"(1 + thread / TEAM), "n"(TEAM) : "memory");
+#pragma unroll
+    for (int other = warp / WARPS * WARPS; other < warp / WARPS * WARPS + WARPS; other++)
+      found.meet(Extremes{most[other], least[other]});
+  }
+  if (thread % TEAM == 0) row_told(of, row, found);
+  const float scale = found.scale();
   u16* high = of.pieces + row * 2 * padded;
-  for (int i = thread; i < padded; i += 256) {
-    const float scaled = i < k ? x[i * of.along] * scale : 0.0f;
-    const u16 upper = half_of(scaled);
-    high[i] = upper;
-    high[padded + i] = half_of((scaled - float_of(upper)) * 2048.0f);
+  for (u32 start = first; 4 * start < padded; start += TEAM * HELD) {
+    if (LOOPED) fetch_row(held, aligned, past, start, lane, k);
+#pragma unroll
+    for (int i = 0; i < HELD; i++) {
+      const u32 at = 4 * (start + 32 * i + lane);
+      uint2 upper, lower;
+      split_pair(held[i].x, held[i].y, scale, upper.x, lower.x);
+      split_pair(held[i].z, held[i].w, scale, upper.y, lower.y);
+      if (at < padded) *(uint2*)(high + at) = upper, *(uint2*)(high + padded + at) = lower;
+    }
+    if (!LOOPED) break;
   }
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+#if CLUSTER > 1
+    __cluster_dims__(CLUSTER, 1, 1)
+#endif
+        split(const __grid_constant__ Operand a, const __grid_constant__ Operand b, int k, int padded) {
+  // Every kernel of a chain waits here, before its first read or write, until the one before it has ended, which has waited
+  // for the one before it: so none overtakes another, though each is there early.
+  asm volatile("griddepcontrol.launch_dependents;");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  const bool left = blockIdx.x < a.blocks;
+  const Operand& of = left ? a : b;
+  const int block = left ? blockIdx.x : blockIdx.x - a.blocks;
+#if A_TURNED && B_TURNED
+  turned(of, block, k, padded);
+#elif A_TURNED || B_TURNED
+  if (left == A_TURNED)
+    turned(of, block, k, padded);
+  else
+    along(of, block, k, padded);
+#else
+  along(of, block, k, padded);
+#endif
 }

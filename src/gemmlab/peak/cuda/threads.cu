@@ -1,6 +1,6 @@
 // float32 by threads' multiply-adds, for operands that two float16 cannot say: starts only where rows were refused. Any
 // strides; blocks of 64 x 64 of D, 16 k at a time, 4 x 4 results a thread; as many blocks as are given walk over them.
-typedef unsigned int u32;
+#include "refused.cuh"
 
 struct Matrix {
   const float* at;
@@ -8,9 +8,11 @@ struct Matrix {
 };
 
 extern "C" __global__ void __launch_bounds__(256)
-    by_threads(const u32* refused, const __grid_constant__ Matrix a, const __grid_constant__ Matrix b, float* d, long long ldd,
+    by_threads(const unsigned char* refused, int rows, const __grid_constant__ Matrix a, const __grid_constant__ Matrix b, float* d, long long ldd,
                int m, int n, int k) {
-  if (*refused == 0) return;
+  asm volatile("griddepcontrol.launch_dependents;");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  if (!any_refused(refused, rows)) return;
   __shared__ float left[16][68], right[16][68];
   const int thread = threadIdx.x, top = 4 * (thread / 16), side = 4 * (thread % 16);
   const int across = (n + 63) / 64;
