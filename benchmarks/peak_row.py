@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 L2_BYTES = 60e6  # of an H200
 SAMPLED = 256  # rows of D that are compared with float64, spread over all of it
+#: of the largest result: what roundings alone may put two results apart by
+DIGITS = {"float32": 2e-6, "tfloat32": 5e-3, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 LAYOUT = re.compile(r"(?P<a>[nt])(?P<b>[nt])(\+(?P<past>\d+))?(/(?P<ld>\d+))?")
 
 
@@ -144,24 +146,27 @@ class Row:
     def errors(self) -> tuple[dict[str, Errors], bool]:
         """Each contender's errors in the last set, and whether ours is right in all elements of all sets.
 
-        Sampled rows are compared with float64. Elsewhere no element may be NaN, nor further from torch's than four
-        times the furthest of the sampled rows, or a digit of the largest.
+        Sampled rows are compared with float64, and every element of every set with torch's: none may be NaN, nor
+        further away than four times as far as torch's sampled ones are from float64, or a digit of the largest.
         """
         torch, rows = self.torch, self.sample()
         a, b = self.operands[-1]
         left, right = a.double()[rows], b.double()
         exact, scale = left @ right, left.abs() @ right.abs()
-        found = {}
+        found, furthest = {}, {}
         for name, results in self.results.items():
             off = (results[-1][rows].double() - exact).abs()
             part = off / scale.clamp_min(torch.finfo(torch.float64).tiny)
+            furthest[name] = float(off.max())
             found[name] = Errors(float(off.norm() / exact.norm()), float(part.max()))
-        return found, all(map(self.near, self.results["ours"], self.results["torch"], [rows] * len(self.operands)))
+        pairs = zip(self.results["ours"], self.results["torch"], strict=True)
+        return found, all(self.near(d, t, 4 * furthest["torch"]) for d, t in pairs)
 
-    def near(self, d: Any, t: Any, rows: Any) -> bool:
-        """Whether every element of ours is near torch's."""
+    def near(self, d: Any, t: Any, far: float) -> bool:
+        """Whether every element of ours is no further from torch's than that, or than a digit of the largest."""
         apart = (d.float() - t.float()).abs()
         if not bool(apart.isfinite().all()):
             return False
-        digit = max(self.torch.finfo(self.out_type).eps, 1e-3 if self.accuracy == "fast" and not self.eight else 1e-6)
-        return float(apart.max()) <= max(4 * float(apart[rows].max()), digit * float(t.float().abs().max()))
+        form = "bfloat16" if self.eight else str(self.out_type).removeprefix("torch.")
+        form = "tfloat32" if self.form == "float32" and self.accuracy == "fast" else form
+        return float(apart.max()) <= max(far, DIGITS[form] * float(t.float().abs().max()))
