@@ -24,6 +24,7 @@ import sys
 from pathlib import Path
 
 from arrays import ARRAYS
+from beside_torch import BESIDE_TORCH
 from emulated import EMULATED
 from ladder import LADDER
 from ladder_picture import ladder_picture
@@ -89,7 +90,7 @@ def made(how: str, now: str) -> str:
     if how.startswith("file "):
         name = how.removeprefix("file ")
         return f"```{Path(name).suffix[1:]}\n{(ROOT / name).read_text(encoding='utf-8')}```\n"
-    return (RESULTS | ARRAYS | EMULATED | LADDER | NUMERIC | STEPS | TABLES)[how]()
+    return (RESULTS | ARRAYS | BESIDE_TORCH | EMULATED | LADDER | NUMERIC | STEPS | TABLES)[how]()
 
 
 def updated(page: Path) -> str:
