@@ -19,7 +19,6 @@ from gemmlab.units import ceil_div
 
 WIDTHS = (8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256)
 PARTS = ((1, 1), (2, 1), (4, 1), (8, 1), (8, 2), (8, 4))  # programs of a cluster and clusters that share k
-ROW_CLASSES = 8  # of B's rows, so that neighbours in a row of D are one thread's
 PROMOTE_K = 128  # of float8 with two-level accumulation, as torch's own
 MOST_STAGES = 12
 MOST_BLOCKS = 2  # of D on their way: one is written while the other is read
@@ -42,7 +41,6 @@ FITTING = {
     16: 112,
 }  # programs of an H200 by the size of their clusters: the driver's word
 LAUNCH_S = 2.2e-6
-SECTORS = 1.25  # of 32 bytes that 128 bytes from anywhere touch, against four
 SHARPNESS = 6  # of a limit that gives way to another
 ELEMENT_CYCLES = {0: 0.01, 1: 0.03, 2: 0.03}  # of a result, by the way it is stored
 
@@ -73,21 +71,15 @@ def engine_plan(request: Request, engine: Engine) -> Plan:
     """The plan with that engine; float32 is split, other operands off the road are repacked."""
     split = engine.pieces == 2
     schedule = Schedule(promote=engine.promote * engine.tile_k, split_k=1)
-    a_classes, b_classes = turned(engine.a_classes, engine.b_classes, engine.swapped)
     return Plan(
         kernel=engine,
-        repack_a=not split and request.a_classes > a_classes,
-        repack_b=not split and request.b_classes > b_classes,
+        repack_a=not split and not request.a_on_road,
+        repack_b=not split and not request.b_on_road,
         split=split,
         unit=unit_of(engine) if engine.shares == 1 and not split else "",
         schedule=schedule if engine.shares == 1 and not split else None,
         predicted_s=engine_seconds(request, engine),
     )
-
-
-def turned(first: int, second: int, swapped: bool) -> tuple[int, int]:
-    """What belongs to A and to B, of what belongs to the sums' rows and columns."""
-    return (second, first) if swapped else (first, second)
 
 
 def unit_of(engine: Engine) -> str:
@@ -98,7 +90,9 @@ def unit_of(engine: Engine) -> str:
 def engines(request: Request) -> Iterator[Engine]:
     """Every engine that can answer a request, with as many stages as fit."""
     along = request.a_along_k and request.b_along_k  # formats of other than 16 bits are read along k alone
-    pieces = request.a_format == "float32" and (request.accuracy != "fast" or not along)
+    # tfloat32 is read along k alone, and a fixed order must not change with how operands lie
+    tf32 = request.accuracy == "fast" and along and not request.deterministic
+    pieces = request.a_format == "float32" and not tf32
     names = {"float32": "float16" if pieces else "tfloat32"}
     a_format, b_format = (names.get(name, name) for name in (request.a_format, request.b_format))
     eight = bits_of(a_format) == bits_of(b_format) == 8
@@ -112,39 +106,25 @@ def engines(request: Request) -> Iterator[Engine]:
     for swapped in (False, True):
         left, right = (b_format, a_format) if swapped else (a_format, b_format)
         sides = (request.b_along_k, request.a_along_k) if swapped else (request.a_along_k, request.b_along_k)
-        for classes in ((1, 1),) if pieces else classes_of(request):
-            a_classes, b_classes = turned(*classes, swapped)
-            rows_store = request.d_format != "float32" and (not request.d_on_road or classes > (1, 1))
-            for block_n, consumers, (parts, groups) in product(WIDTHS, (1, 2), shares):
-                whole = rows_store and parts * groups == 1 and not swapped and sides[1] and block_n % 64 == 0
-                yield from with_most_stages(
-                    request,
-                    a_format=left,
-                    b_format=right,
-                    d_format=request.d_format,
-                    block_n=block_n,
-                    consumers=consumers,
-                    pieces=2 if pieces else 1,
-                    promote=promote,
-                    a_sides=not pieces and not sides[0],
-                    b_sides=not pieces and not sides[1],
-                    swapped=swapped,
-                    a_classes=a_classes,
-                    b_classes=max(b_classes, ROW_CLASSES) if whole else b_classes,
-                    rows_store=rows_store,
-                    parts=parts,
-                    groups=groups,
-                    early=True,
-                )
-
-
-def classes_of(request: Request) -> Iterator[tuple[int, int]]:
-    """Ways to fetch A and B: class by class where rows along k are off the road, or repacked, which are one class."""
-    found = [
-        (classes, 1) if along and classes > 1 else (1,)
-        for classes, along in ((request.a_classes, request.a_along_k), (request.b_classes, request.b_along_k))
-    ]
-    yield from product(*found)
+        rows_store = request.d_format != "float32" and not request.d_on_road
+        for block_n, consumers, (parts, groups) in product(WIDTHS, (1, 2), shares):
+            yield from with_most_stages(
+                request,
+                a_format=left,
+                b_format=right,
+                d_format=request.d_format,
+                block_n=block_n,
+                consumers=consumers,
+                pieces=2 if pieces else 1,
+                promote=promote,
+                a_sides=not pieces and not sides[0],
+                b_sides=not pieces and not sides[1],
+                swapped=swapped,
+                rows_store=rows_store,
+                parts=parts,
+                groups=groups,
+                early=True,
+            )
 
 
 def wants_promotion(request: Request) -> bool:
@@ -170,29 +150,19 @@ def with_most_stages(request: Request, **fields: object) -> Iterator[Engine]:
             engine = replace(
                 engine, blocks=max(1, min(engine.all_blocks, left // (engine.consumers * engine.d_bytes), MOST_BLOCKS))
             )
-        if engine.consumers == 2 and tiles_of(request, engine) > request.sm_count and engine.shares == 1:
+        if engine.consumers == 2 and engine.tiles(request.m, request.n) > request.sm_count and engine.shares == 1:
             engine = replace(engine, lag=max(0, min(MOST_LAG, stages - 2)))
         yield engine
         return
 
 
-def tiles_of(request: Request, engine: Engine) -> int:
-    """Tiles of D."""
-    rows, columns = (request.n, request.m) if engine.swapped else (request.m, request.n)
-    return ceil_div(rows, engine.block_m) * ceil_div(columns, engine.block_n)
-
-
 def engine_seconds(request: Request, engine: Engine) -> float:
     """Predicted: the products, what feeds them, waves of tiles, and what is prepared before."""
-    programs = tiles_of(request, engine) * engine.shares
+    programs = engine.tiles(request.m, request.n) * engine.shares
     waves = ceil_div(programs, min(request.sm_count, FITTING[engine.parts]))
     steps = ceil_div(ceil_div(request.k, engine.tile_k), engine.shares)
     at_once = min(programs, request.sm_count)
-    # bytes of a step; rows that begin anywhere touch a sector more
-    rows = engine.block_m * (SECTORS if engine.a_classes > 1 else 1) + engine.block_n * (
-        SECTORS if engine.b_classes > 1 else 1
-    )
-    taken = engine.pieces * rows * ROW_BYTES
+    taken = engine.pieces * (engine.block_m + engine.block_n) * ROW_BYTES  # bytes of a step
     products = 2 * engine.consumers * engine.block_n * (3 if engine.pieces == 2 else 1)
     reads = engine.consumers * (64 + engine.block_n) * ROW_BYTES / PORT_BYTES * (3 if engine.pieces == 2 else 1)
     step = together(products / STEP_SHARE, reads, taken / FEED_BYTES, taken * at_once / L2_BYTES)
@@ -216,6 +186,5 @@ def prepared_seconds(request: Request, engine: Engine) -> float:
     element = bits_of(request.a_format) / 8
     if engine.pieces == 2:
         return LAUNCH_S + 2 * element * (request.m + request.n) * request.k / DRAM_BYTES_PER_S
-    a_classes, b_classes = turned(engine.a_classes, engine.b_classes, engine.swapped)
-    off = request.m * (request.a_classes > a_classes) + request.n * (request.b_classes > b_classes)
+    off = (0 if request.a_on_road else request.m) + (0 if request.b_on_road else request.n)
     return LAUNCH_S * bool(off) + 2 * element * off * request.k / DRAM_BYTES_PER_S

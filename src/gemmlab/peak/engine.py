@@ -11,7 +11,7 @@ from gemmlab.record import GemmlabError
 from gemmlab.units import ceil_div, round_up
 
 FOLDER = Path(__file__).parent / "cuda"
-HEADERS = ("transport.cuh", "places.cuh", "products.cuh", "order.cuh", "store.cuh", "shares.cuh")
+HEADERS = ("transport.cuh", "products.cuh", "order.cuh", "store.cuh", "shares.cuh")
 SHARED_BYTES = 227 * 1024  # a block's, on compute capability 9.0: CUDA C++ Programming Guide, technical specifications
 ROW_BYTES = 128  # of a tile in shared memory: what the copy engine's widest swizzle covers
 WARPGROUP = 64  # rows of one instruction
@@ -41,10 +41,9 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     promote: int = 0  #: tiles of k between two promotions to registers; 0 never
     a_sides: bool = False  #: A's rows in memory run along m
     b_sides: bool = False  #: B's run along n
-    a_classes: int = 1  #: of A's rows whose distances are no multiples of 16 bytes: each is fetched by itself
-    b_classes: int = 1
     swapped: bool = False  #: computes D's transpose and writes D
     rows_store: bool = False  #: D's rows are off the copy engine's road: each goes by itself
+    spread: int = 1  #: 2: two programs of a cluster, one below the other, fetch half of B each, for both
     parts: int = 1  #: programs of one cluster that share k; their sums meet in shared memory
     groups: int = 1  #: clusters that share k; their sums meet in global memory
     blocks: int = 1  #: of D that a warpgroup holds in shared memory on their way
@@ -58,12 +57,8 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
             raise GemmlabError(f"block_n={self.block_n} swapped is above 64 and no multiple of it")
         if (self.a_sides or self.b_sides) and bits_of(self.a_format) != 16:
             raise GemmlabError(f"{self.a_format} along m or n", "wgmma reads formats of 16 bits so, others along k")
-        if max(self.a_classes, self.b_classes) > 1 and self.shares == 1 and self.store == 0:
-            raise GemmlabError("classes of rows into whole blocks of D", "rows_store=True: rows come out of order")
-        if 64 % self.a_classes or self.block_n % self.b_classes:
-            raise GemmlabError(f"{self.a_classes} and {self.b_classes} classes of rows", "they divide 64 and block_n")
-        if (self.a_sides and self.a_classes > 1) or (self.b_sides and self.b_classes > 1):
-            raise GemmlabError("classes of rows along m or n", "they are repacked")
+        if self.spread == 2 and (self.parts > 1 or self.groups > 1 or self.block_n % (128 if self.b_sides else 16)):
+            raise GemmlabError("two programs that fetch for one another", "without shares of k, B in two equal halves")
         if self.lag and (self.consumers == 1 or self.lag > self.stages - 2):
             raise GemmlabError(f"lag={self.lag} with {self.stages} stages", "two warpgroups, and two stages more")
         if self.pieces == 2 and not self.promote:
@@ -91,8 +86,13 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def store_n(self) -> int:
-        """Columns of D that are put at a time: 64, or where the copy engine would write past the tile an odd share."""
-        if self.store == 1 or self.block_n % 64 == 0 or (self.swapped and self.block_n < 64):
+        """Columns of D that are stored at a time: 64, or where that would pass the tile's end an odd share.
+
+        Row by row it is all of them, or half of more than 128.
+        """
+        if self.store == 1:
+            return self.block_n if self.block_n <= 128 else round_up(ceil_div(self.block_n, 2), 8)
+        if self.block_n % 64 == 0 or (self.swapped and self.block_n < 64):
             return 64
         return max(n for n in range(8, 129, 16) if self.block_n % n == 0)
 
@@ -103,12 +103,12 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def d_bytes(self) -> int:
-        """Shared memory of a warpgroup's part of D on its way: blocks, or whole rows with room for their shift."""
+        """Shared memory of a warpgroup's part of D on its way: blocks, or rows with room for their shift."""
         if self.shares > 1:
             return 0
         if self.store == 1:
-            rows, columns = (self.block_n, WARPGROUP) if self.swapped else (WARPGROUP, self.block_n)
-            return round_up(rows * (2 * columns + 16), ROW_BYTES)
+            rows, columns = (min(self.block_n, 64), 64) if self.swapped else (WARPGROUP, self.store_n)
+            return round_up(rows * 16 * ((columns // 8 + 1) | 1), ROW_BYTES)
         return 0 if self.store == 2 else self.blocks * WARPGROUP * self.store_n * 2
 
     @property
@@ -137,9 +137,13 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
 
     def programs(self, m: int, n: int, most: int) -> int:
         """Programs of a launch on `most` SMs."""
+        tiles = self.tiles(m, n)
+        return tiles * self.shares if self.shares > 1 else min(tiles, most // self.spread * self.spread)
+
+    def tiles(self, m: int, n: int) -> int:
+        """Tiles of D, as many as programs walk over."""
         rows, columns = (n, m) if self.swapped else (m, n)
-        tiles = ceil_div(rows, self.block_m) * ceil_div(columns, self.block_n)
-        return tiles * self.shares if self.shares > 1 else min(tiles, most)
+        return round_up(ceil_div(rows, self.block_m), self.spread) * ceil_div(columns, self.block_n)
 
     @property
     def shares(self) -> int:
@@ -157,14 +161,13 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
             "PROMOTE": self.promote,
             "A_SIDES": int(self.a_sides),
             "B_SIDES": int(self.b_sides),
-            "A_CLASSES": self.a_classes,
-            "B_CLASSES": self.b_classes,
             "SWAPPED": int(self.swapped),
             "OUT": self.store,
             "OUT_PAIR": f'"{OUTPUTS[self.d_format] if self.store != 2 else "bf16"}x2"',
             "STORE_N": self.store_n,
             "BLOCKS": self.blocks,
             "LAG": self.lag,
+            "SPREAD": self.spread,
             "PARTS": self.parts,
             "GROUPS": self.groups,
             "EARLY": int(self.early),

@@ -12,13 +12,12 @@ from msgspec.structs import replace
 from gemmlab.kernels.nvrtc import kept
 from gemmlab.peak.driver import Kernel, Launch, tensor_map
 from gemmlab.peak.engine import FOLDER, Engine
-from gemmlab.peak.stored import ROAD_BYTES, Stored
+from gemmlab.peak.stored import Stored
 from gemmlab.units import ceil_div, round_up
 
 FUNCTIONS = {"threads": "by_threads"}  # `threads` is no name that C likes
 REPACK_ROWS = 8  # warps of a block, a row each
 ROW_BYTES = 128  # to which rows are padded: whole cache lines
-MAP_BYTES = 128  # of a CUtensorMap
 
 
 class Problem(ctypes.Structure):
@@ -29,7 +28,6 @@ class Problem(ctypes.Structure):
         ("n", ctypes.c_int),
         ("k", ctypes.c_int),
         ("group_m", ctypes.c_int),
-        *((name, ctypes.c_int) for name in ("a_first", "a_step", "b_first", "b_step")),
         ("d", ctypes.c_void_p),
         ("ldd", ctypes.c_longlong),
         ("row_scale", ctypes.c_void_p),
@@ -104,40 +102,18 @@ def multiplying(
     """
     m, n, k = sides
     left, right = (b, a) if engine.swapped else (a, b)
-    maps = [fetched(each, engine, first=each is left) for each in (left, right)]
+    maps = [
+        tensor_map(
+            each.address, each.rows, each.columns, each.ld, each.element_bytes, box_of(each, engine, first=each is left)
+        )
+        for each in (left, right)
+    ]
     box = (min(engine.block_n, 64), 64) if engine.swapped else (64, engine.store_n)
     by_blocks = engine.store == 0 and engine.shares == 1
-    to = maps_of([tensor_map(d.address, m, n, d.ld, d.element_bytes, box)] if by_blocks else [maps[0][:MAP_BYTES]])
-    past = (number for each in (left, right) for number in (each.past, each.ld % (ROAD_BYTES // each.element_bytes)))
-    problem = Problem(
-        m, n, map_k or k, group_m, *past, d.address, d.ld, scales[0] or None, scales[1] or None, *workspace
-    )
+    to = tensor_map(d.address, m, n, d.ld, d.element_bytes, box) if by_blocks else maps[0]
+    problem = Problem(m, n, map_k or k, group_m, d.address, d.ld, scales[0] or None, scales[1] or None, *workspace)
     kernel = engine_kernel(engine, device)
     return kernel.prepare((engine.programs(m, n, sms),), engine.threads, (*maps, to, problem), early=engine.early)
-
-
-def fetched(operand: Stored, engine: Engine, *, first: bool) -> Any:
-    """Tensor maps of an operand: one, or where its rows are no multiples of 16 bytes apart one for each class of rows.
-
-    Each begins at the multiple of 16 bytes below its first row; `places.cuh` says how its elements are found.
-    """
-    classes = engine.a_classes if first else engine.b_classes
-    rows, columns = box_of(operand, engine, first=first)
-    bytes_, road = operand.element_bytes, ROAD_BYTES // operand.element_bytes
-    maps = []
-    for of in range(classes):
-        row = of if of < operand.rows else 0  # a class without rows: what it fetches is not used
-        start = operand.address + row * operand.ld * bytes_
-        past = start % ROAD_BYTES // bytes_
-        count = ceil_div(operand.rows - row, classes)
-        step = operand.ld * classes if operand.rows > classes else round_up(operand.ld * classes, road)
-        maps.append(tensor_map(start - past * bytes_, count, past + operand.columns, step, bytes_, (rows, columns)))
-    return maps_of(maps)
-
-
-def maps_of(maps: Sequence[Any]) -> Any:
-    """Tensor maps side by side, as a kernel takes them."""
-    return (ctypes.c_ubyte * (MAP_BYTES * len(maps))).from_buffer_copy(b"".join(bytes(each) for each in maps))
 
 
 def workspace_of(engine: Engine, m: int, n: int, torch: Any, device: int) -> tuple[list[Any], tuple[int, int]]:
@@ -156,6 +132,4 @@ def box_of(operand: Stored, engine: Engine, *, first: bool) -> tuple[int, int]:
     """Rows and columns of one fetch: a tile's rows of 128 bytes along k, or 64 k by 64 along the side."""
     if not operand.along_k:
         return 64, 64
-    if first:
-        return (64 // engine.a_classes if engine.a_classes > 1 else engine.block_m), engine.tile_k
-    return engine.block_n // engine.b_classes, engine.tile_k
+    return (engine.block_m if first else engine.block_n // engine.spread), engine.tile_k

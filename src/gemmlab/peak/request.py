@@ -26,8 +26,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     b_along_k: bool = True  #: B's run along k; else along n
     a_on_road: bool = True  #: the copy engine can fetch from it: base and rows at multiples of 16 bytes
     b_on_road: bool = True
-    a_classes: int = 1  #: rows of A after which the distance is a multiple of 16 bytes
-    b_classes: int = 1
     d_on_road: bool = True
     accuracy: str = "vendor"
     deterministic: bool = False  #: one order of sums, whatever m, n and the chip are

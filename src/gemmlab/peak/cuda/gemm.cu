@@ -3,15 +3,13 @@
 //
 // What Python sets: BLOCK_N, CONSUMERS, STAGES; TILE_K (elements in 128 bytes); PIECES (1; 2: high and low parts of float32
 // beside one another along k); PROMOTE (tiles of k after which sums go to registers outside; 0 never); A_SIDES, B_SIDES
-// (operands whose rows run along m, n); A_CLASSES, B_CLASSES (of rows whose distances are no multiples of 16 bytes; 1 where
-// they are); SWAPPED (sums are D's transpose's, D is written as it is); OUT (0: 16 bits by the copy engine, 1: 16 bits row by
-// row, 2: float32 by threads), OUT_PAIR; STORE_N (columns of a block of D), BLOCKS (of a warpgroup in shared memory, filled in
-// turn); LAG (steps that the second warpgroup stays behind the first, so that one multiplies while the other rounds); PARTS
-// (programs of one cluster that share k; their sums meet in shared memory), GROUPS (clusters that share k; theirs meet in
+// (operands whose rows run along m, n); SWAPPED (sums are D's transpose's, D is written as it is); OUT (0: 16 bits by the
+// copy engine, 1: 16 bits row by row, 2: float32 by threads), OUT_PAIR; STORE_N (columns of a block of D), BLOCKS (of a warpgroup in shared memory, filled in
+// turn); LAG (steps that the second warpgroup stays behind the first, so that one multiplies while the other rounds); SPREAD
+// (2: a cluster's two programs have tiles below one another and fetch half of B each, for both); PARTS (programs of one cluster that share k; their sums meet in shared memory), GROUPS (clusters that share k; theirs meet in
 // global memory); EARLY (programmatic dependent launch); WGMMA_TEXT.
 #define SHARES (PARTS * GROUPS)
 #include "order.cuh"
-#include "places.cuh"
 #include "shares.cuh"
 #include "store.cuh"
 
@@ -21,15 +19,15 @@ constexpr int B_BYTES = (B_SIDES ? (BLOCK_N + 63) / 64 * 64 : BLOCK_N) * 128;
 constexpr int STAGE_BYTES = PIECES * (A_BYTES + B_BYTES);
 constexpr int SIDES_BOX = 64 * 128;  // a box of 64 k by 64 elements along m or n
 constexpr int D_BYTES = SHARES > 1 ? 0 : OUT == 0 ? BLOCKS * BLOCK_BYTES : OUT == 1 ? (LOOSE_BYTES + 127) / 128 * 128 : 0;
+constexpr int CLUSTER = PARTS * SPREAD;
 constexpr int THREADS = 128 * (CONSUMERS + 1);
 
 struct Problem {
   int m, n, k;         // k of one piece
   int group_m;
-  Past a_past, b_past;
   void* d;
   long long ldd;       // elements
-  const float* row_scale;     // factor of each row of D; 0: none
+  const float* row_scale;     // factors of D's rows and columns, powers of two; 0: none of both
   const float* column_scale;
   float* shares;       // of GROUPS: sums of each tile, group by group
   u32* arrived;        // how many groups have brought theirs, a number for each tile and program of a cluster; zeros
@@ -38,7 +36,11 @@ struct Problem {
 // Once, before the second warpgroup's first product: the first one arrives after LAG of its own.
 DEVICE void behind_barrier() { asm volatile("bar.sync 9, 256;" ::: "memory"); }
 
-DEVICE float scale_of(const float* scale, int at, int limit) { return scale && at < limit ? scale[at] : 1.0f; }
+// A sum times the powers of two of its row and column. In an order that neither passes a float32's range where the result does
+// not: factors of opposite signs cancel, of one sign only lead further where the result lies.
+DEVICE float scaled(float sum, float row, float column) {
+  return (row > 1.0f) == (column > 1.0f) ? sum * row * column : sum * (row * column);
+}
 
 DEVICE void one_result(const Problem& p, int row, int column, float value) {
 #if SWAPPED
@@ -47,8 +49,7 @@ DEVICE void one_result(const Problem& p, int row, int column, float value) {
   column = across;
 #endif
   if (row >= p.m || column >= p.n) return;
-  if (p.row_scale) value *= p.row_scale[row];
-  if (p.column_scale) value *= p.column_scale[column];
+  if (p.row_scale) value = scaled(value, p.row_scale[row], p.column_scale[column]);
 #if OUT == 2
   ((float*)p.d)[row * p.ldd + column] = value;
 #else
@@ -58,11 +59,13 @@ DEVICE void one_result(const Problem& p, int row, int column, float value) {
 
 // Neighbours of the sums' rows, in one store where D's rows are theirs and aligned.
 DEVICE void two_results(const Problem& p, int row, int column, float first, float second) {
-#if !SWAPPED && OUT == 2 && B_CLASSES == 1
+#if !SWAPPED && OUT == 2
   float* to = (float*)p.d + row * p.ldd + column;
   if (row < p.m && column + 2 <= p.n && ((u64)to & 7) == 0) {
-    const float down = p.row_scale ? p.row_scale[row] : 1.0f;
-    if (p.column_scale) first *= down * p.column_scale[column], second *= down * p.column_scale[column + 1];
+    if (p.row_scale) {
+      const float down = p.row_scale[row];
+      first = scaled(first, down, p.column_scale[column]), second = scaled(second, down, p.column_scale[column + 1]);
+    }
     *(float2*)to = make_float2(first, second);
     return;
   }
@@ -72,24 +75,24 @@ DEVICE void two_results(const Problem& p, int row, int column, float first, floa
 }
 
 DEVICE void four_results(const Problem& p, int row, int column, int at, const float4& of) {
-#if !SWAPPED && OUT != 2 && B_CLASSES == 1
+#if !SWAPPED && OUT != 2
   u16* to = (u16*)p.d + row * p.ldd + column + at;
   if (row < p.m && column + at + 4 <= p.n && ((u64)to & 7) == 0 && !p.row_scale && !p.column_scale) {
     *(uint2*)to = make_uint2(pair(of.x, of.y), pair(of.z, of.w));
     return;
   }
 #endif
-  one_result(p, row, column + column_of(at), of.x);
-  one_result(p, row, column + column_of(at + 1), of.y);
-  one_result(p, row, column + column_of(at + 2), of.z);
-  one_result(p, row, column + column_of(at + 3), of.w);
+  one_result(p, row, column + at, of.x);
+  one_result(p, row, column + at + 1, of.y);
+  one_result(p, row, column + at + 2, of.z);
+  one_result(p, row, column + at + 3, of.w);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-#if PARTS > 1
-    __cluster_dims__(PARTS, 1, 1)
+#if PARTS * SPREAD > 1
+    __cluster_dims__(PARTS * SPREAD, 1, 1)
 #endif
-        gemm(const __grid_constant__ Maps<A_CLASSES> a_maps, const __grid_constant__ Maps<B_CLASSES> b_maps,
+        gemm(const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map,
              const __grid_constant__ TensorMap d_map, const __grid_constant__ Problem p) {
   extern __shared__ __align__(1024) unsigned char shared[];
   const u32 ring = shared_address(shared), blocks = ring + STAGES * STAGE_BYTES;
@@ -99,23 +102,27 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   if (thread == 0) {
     for (int stage = 0; stage < STAGES; stage++) {
       barrier_init(full + 8 * stage, 1);
-      barrier_init(empty + 8 * stage, 4 * CONSUMERS);
+      barrier_init(empty + 8 * stage, 4 * CONSUMERS * SPREAD);
     }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    prefetch(&a_map);
+    prefetch(&b_map);
+    if (OUT == 0 && SHARES == 1) prefetch(&d_map);
   }
   __syncthreads();
+  if (SPREAD > 1) cluster_barrier();  // the other program's barriers are there
 #if EARLY
   asm volatile("griddepcontrol.launch_dependents;");
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
   // rows and columns of the sums: D's own, or its transpose's
   const int sum_rows = SWAPPED ? p.n : p.m, sum_columns = SWAPPED ? p.m : p.n;
-  const Tiles tiles{(sum_rows + BLOCK_M - 1) / BLOCK_M, (sum_columns + BLOCK_N - 1) / BLOCK_N, p.group_m};
+  const Tiles tiles{(sum_rows + SPREAD * BLOCK_M - 1) / (SPREAD * BLOCK_M), (sum_columns + BLOCK_N - 1) / BLOCK_N, p.group_m};
   const int steps = (p.k + TILE_K - 1) / TILE_K, count = tiles.down * tiles.across;
   // with shares of k a cluster has one tile, and GROUPS clusters have the same one
-  const int part = blockIdx.x % PARTS, group_of = blockIdx.x / PARTS % GROUPS, share = group_of * PARTS + part;
+  const int beside = blockIdx.x % SPREAD, part = blockIdx.x % PARTS, group_of = blockIdx.x / PARTS % GROUPS, share = group_of * PARTS + part;
   const int begin = (int)((long long)share * steps / SHARES), end = (int)((long long)(share + 1) * steps / SHARES);
-  const int first_tile = blockIdx.x / SHARES, tile_step = gridDim.x / SHARES;
+  const int first_tile = blockIdx.x / (SHARES * SPREAD), tile_step = gridDim.x / (SHARES * SPREAD);
   int stage = 0;
   u32 parity = 0;
 
@@ -125,7 +132,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
       for (int tile = first_tile; tile < count; tile += tile_step) {
         int row, column;
         tiles.at(tile, row, column);
-        row *= BLOCK_M;
+        row = (row * SPREAD + beside) * BLOCK_M;
         column *= BLOCK_N;
         for (int step = begin; step < end; step++) {
           barrier_wait(empty + 8 * stage, parity ^ 1);
@@ -137,13 +144,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 #if A_SIDES
 #pragma unroll
             for (int box = 0; box < CONSUMERS; box++)
-              fetch(to + box * SIDES_BOX, &a_maps.of[0], p.a_past.first + row + 64 * box, step * TILE_K, arrived);
-#elif A_CLASSES > 1
-#pragma unroll
-            for (int of = 0; of < CONSUMERS; of++)
-              fetch_rows<A_CLASSES, A_RUN>(to + of * 64 * 128, a_maps, p.a_past, row + 64 * of, step * TILE_K, arrived);
+              fetch(to + box * SIDES_BOX, &a_map, row + 64 * box, step * TILE_K, arrived);
 #else
-            fetch(to, &a_maps.of[0], p.a_past.first + piece * p.k + step * TILE_K, row, arrived);
+            fetch(to, &a_map, piece * p.k + step * TILE_K, row, arrived);
 #endif
           }
 #pragma unroll
@@ -151,9 +154,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 #if B_SIDES
 #pragma unroll
             for (int box = 0; box < (BLOCK_N + 63) / 64; box++)
-              fetch(to + box * SIDES_BOX, &b_maps.of[0], p.b_past.first + column + 64 * box, step * TILE_K, arrived);
+              if (box % SPREAD == beside)
+                fetch<SPREAD>(to + box * SIDES_BOX, &b_map, column + 64 * box, step * TILE_K, arrived);
 #else
-            fetch_rows<B_CLASSES, B_RUN>(to, b_maps, p.b_past, column, piece * p.k + step * TILE_K, arrived);
+            fetch<SPREAD>(to + beside * (B_BYTES / SPREAD), &b_map, piece * p.k + step * TILE_K,
+                          column + beside * (BLOCK_N / SPREAD), arrived);
 #endif
           }
           if (++stage == STAGES) stage = 0, parity ^= 1;
@@ -162,7 +167,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     }
 #if SHARES > 1
     __syncwarp();
-    cluster_barrier();  // they are all threads': two, as below
+    if (PARTS > 1) cluster_barrier(), cluster_barrier();  // they are all threads': two, as below
+#elif SPREAD > 1
+    __syncwarp();
     cluster_barrier();
 #endif
   } else {
@@ -185,7 +192,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     for (int tile = first_tile; tile < count; tile += tile_step) {
       int row, column;
       tiles.at(tile, row, column);
-      row = row * BLOCK_M + 64 * consumer;
+      row = (row * SPREAD + beside) * BLOCK_M + 64 * consumer;
       column *= BLOCK_N;
 #if PROMOTE
 #pragma unroll
@@ -211,8 +218,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         if ((step - begin) % PROMOTE == PROMOTE - 1 || step == end - 1) {
           products_wait<0>();
           if (lane == 0) {
-            if (behind >= 0) barrier_arrive(empty + 8 * behind);
-            barrier_arrive(empty + 8 * stage);
+            if (behind >= 0) barrier_arrive<SPREAD>(empty + 8 * behind, beside);
+            barrier_arrive<SPREAD>(empty + 8 * stage, beside);
           }
           behind = -1;
 #pragma unroll
@@ -227,7 +234,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 #endif
         {
           products_wait<1>();
-          if (behind >= 0 && lane == 0) barrier_arrive(empty + 8 * behind);
+          if (behind >= 0 && lane == 0) barrier_arrive<SPREAD>(empty + 8 * behind, beside);
           behind = stage;
         }
         if (++stage == STAGES) stage = 0, parity ^= 1;
@@ -237,7 +244,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 #else
       float(&total)[SUMS] = sums;
       products_wait<0>();
-      if (behind >= 0 && lane == 0) barrier_arrive(empty + 8 * behind);
+      if (behind >= 0 && lane == 0) barrier_arrive<SPREAD>(empty + 8 * behind, beside);
       if (begin == end) {
 #pragma unroll
         for (int at = 0; at < SUMS; at++) sums[at] = 0.0f;
@@ -247,10 +254,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 #if SHARES > 1
       // rings are free once all have multiplied: nothing more is fetched
       consumers_barrier();
-      cluster_barrier();
+      if (PARTS > 1) cluster_barrier();
       send_shares(total, ring, part, consumer, warp, lane);
-      cluster_barrier();
-      if (PARTS == 1) warpgroup_barrier(group);
+      if (PARTS > 1) cluster_barrier();
+      else warpgroup_barrier(group);
       // four neighbours at a time
       constexpr int FOURS = OWN_ROWS * BLOCK_N / 4, ACROSS = BLOCK_N / 4;
       const int own = part * OWN_ROWS;  // of the warpgroup's rows
@@ -281,48 +288,23 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
           for (int of = 0; of < GROUPS; of++) shares[of] = __ldcg(by_group + of * GROUP_FOURS + at);
 #pragma unroll
           for (int of = 1; of < GROUPS; of++) add_to(shares[0], shares[of]);
-          four_results(p, row + row_of(own + at / ACROSS), column, at % ACROSS * 4, shares[0]);
+          four_results(p, row + own + at / ACROSS, column, at % ACROSS * 4, shares[0]);
         }
 #else
-        four_results(p, row + row_of(own + at / ACROSS), column, at % ACROSS * 4, found);
+        four_results(p, row + own + at / ACROSS, column, at % ACROSS * 4, found);
 #endif
       }
 #elif OUT == 2
 #pragma unroll
       for (int at = 0; at < SUMS; at += 2) {
-        const int of = row + row_of(top + 8 * (at / 2 % 2)), along = left + 8 * (at / 4);
-        if (B_CLASSES == 1) {
-          two_results(p, of, column + along, total[at], total[at + 1]);
-        } else {
-          one_result(p, of, column + column_of(along), total[at]);
-          one_result(p, of, column + column_of(along + 1), total[at + 1]);
-        }
+        const int of = row + top + 8 * (at / 2 % 2), along = left + 8 * (at / 4);
+        two_results(p, of, column + along, total[at], total[at + 1]);
       }
 #else
-      if (p.row_scale || p.column_scale) {
-        const float* down = SWAPPED ? p.column_scale : p.row_scale;
-        const float* along = SWAPPED ? p.row_scale : p.column_scale;
-        const float upper = scale_of(down, row + row_of(top), sum_rows);
-        const float lower = scale_of(down, row + row_of(top + 8), sum_rows);
-#pragma unroll
-        for (int at = 0; at < SUMS; at++)
-          total[at] *= (at / 2 % 2 ? lower : upper) *
-                       scale_of(along, column + column_of(left + 8 * (at / 4) + at % 2), sum_columns);
-      }
 #if OUT == 1
       const int d_row = SWAPPED ? column : row, d_column = SWAPPED ? row : column;
       u16* to = (u16*)p.d + d_row * p.ldd + d_column;
-      put_read<0>();  // rows of the last tile may still be on their way
-      warpgroup_barrier(group);
-      rows_of(total, block, to, p.ldd, warp, lane);
-      fence_for_engines();
-      warpgroup_barrier(group);
-      const int columns = min(p.n - d_column, ROW_ELEMENTS);
-      for (int at = local; at < ROWS; at += 128) {
-        const int below = place_of_row(at);
-        if (columns > 0 && d_row + below < p.m) row_out(block, at, to + below * p.ldd, columns);
-      }
-      asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+      loose_rows(total, block, to, p.ldd, p.m - d_row, p.n - d_column, group, warp, lane);
 #else
 #pragma unroll
       for (int first = 0; first < BLOCK_N || first == 0; first += STORE_N) {
@@ -338,6 +320,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 #endif
 #endif
     }
-    if (OUT != 2) put_done();
+    if (OUT == 0) put_read<0>();  // what is read need not have been written yet: the launch ends with it
+    if (SPREAD > 1) cluster_barrier();  // nobody leaves while the other may still arrive here
   }
 }

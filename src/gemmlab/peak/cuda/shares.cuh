@@ -26,11 +26,6 @@ DEVICE void add_to(float4& sum, const float4& more) {
   sum.w += more.w;
 }
 
-DEVICE void cluster_barrier() {
-  if (PARTS > 1)
-    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
-
 DEVICE void consumers_barrier() { asm volatile("bar.sync 8, %0;" ::"n"(128 * CONSUMERS) : "memory"); }
 
 // A program's sums to their owners. `ring` is free on all sides, which the caller has seen to.

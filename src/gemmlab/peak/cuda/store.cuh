@@ -1,6 +1,5 @@
 // How a warpgroup's sums become part of D: through the copy engine, or by threads where D's rows are off its road.
 #pragma once
-#include "places.cuh"
 #include "products.cuh"
 
 DEVICE u32 pair(float low, float high) {
@@ -50,12 +49,14 @@ DEVICE void block_of(const float (&sums)[SUMS], int first, u32 block, int warp, 
 #endif
 }
 
-// D's rows off the copy engine's road: each row of a warpgroup's sums lies in shared memory as far past an aligned address
-// as its target does, so that all but its ends can be copied 16 bytes at a time by the engine of plain bulk copies.
-constexpr int ROW_ELEMENTS = SWAPPED ? 64 : BLOCK_N;             // of a row of D in a warpgroup's sums
-constexpr int ROWS = SWAPPED ? BLOCK_N : 64;
-constexpr int ROW_STEP = 2 * ROW_ELEMENTS + 16;                   // room for the shift; rows fall into other banks
-constexpr int LOOSE_BYTES = ROWS * ROW_STEP;
+// D's rows off the copy engine's road: each row of the sums lies in shared memory as far past an aligned address as its target
+// does, so that all but its ends goes to D 16 bytes at a time. Some columns (SWAPPED: rows) at a time, so that little room is
+// taken; a warp has rows of its own, and SWAPPED a warpgroup.
+constexpr int PASS = SWAPPED ? (BLOCK_N < 64 ? BLOCK_N : 64) : STORE_N;
+constexpr int PASS_ROWS = SWAPPED ? PASS : 64, PASS_COLUMNS = SWAPPED ? 64 : PASS;
+constexpr int ROW_STEP = 16 * ((PASS_COLUMNS / 8 + 1) | 1);  // room for the shift; an odd number, so that rows fall into other banks
+constexpr int LOOSE_BYTES = PASS_ROWS * ROW_STEP;
+constexpr int LANES = PASS_COLUMNS > 64 ? 16 : 8;             // of a row
 
 DEVICE int past_aligned(const u16* to) { return (int)((u64)to & 15) / 2; }
 
@@ -63,96 +64,79 @@ DEVICE void put_element(u32 rows, int row, int column, int past, u16 value) {
   asm volatile("st.shared.b16 [%0], %1;" ::"r"(rows + row * ROW_STEP + 2 * (past + column)), "h"(value) : "memory");
 }
 
-// Which row of D, from the warpgroup's first on, lies in a row of the block.
-DEVICE int place_of_row(int row) { return SWAPPED ? column_of(row) : row_of(row); }
+// How a row of D falls into elements before a multiple of 16 bytes, chunks of 16 bytes, and elements behind them.
+struct Cut {
+  int past, head, chunks;
 
-#if !SWAPPED && B_CLASSES == 8 && BLOCK_N % 64 == 0
-// Eight classes of B: the eight sums of a thread that lie BLOCK_N / 8 columns apart are neighbours in D, 16 bytes of it.
-DEVICE uint4 eight_of(const float (&sums)[SUMS], int at) {
-  constexpr int APART = BLOCK_N / 16;  // sums of a thread between classes
-  return make_uint4(pair(sums[at], sums[at + APART]), pair(sums[at + 2 * APART], sums[at + 3 * APART]),
-                    pair(sums[at + 4 * APART], sums[at + 5 * APART]), pair(sums[at + 6 * APART], sums[at + 7 * APART]));
-}
-
-// Eight elements that end `past` elements before the end of `low` and `high` together.
-DEVICE uint4 eight_before(const uint4& low, const uint4& high, int past) {
-  u32 w[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-  if (past & 4) {
-#pragma unroll
-    for (int i = 7; i >= 2; i--) w[i] = w[i - 2];
+  DEVICE Cut(const u16* to, int columns) : past(past_aligned(to)) {
+    head = min(columns, past ? 8 - past : 0);
+    chunks = (columns - head) / 8;
   }
-  if (past & 2) {
-#pragma unroll
-    for (int i = 7; i >= 3; i--) w[i] = w[i - 1];
-  }
-  const u32 taken = past & 1 ? 0x5432 : 0x7654;
-  return make_uint4(__byte_perm(w[3], w[4], taken), __byte_perm(w[4], w[5], taken), __byte_perm(w[5], w[6], taken),
-                    __byte_perm(w[6], w[7], taken));
-}
+};
 
-DEVICE uint4 from_lane(const uint4& of, int lane) {
-  return make_uint4(__shfl_sync(~0u, of.x, lane), __shfl_sync(~0u, of.y, lane), __shfl_sync(~0u, of.z, lane),
-                    __shfl_sync(~0u, of.w, lane));
-}
-
-DEVICE void put_eight(u32 rows, int row, int chunk, const uint4& of) {
-  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(rows + row * ROW_STEP + 16 * chunk), "r"(of.x), "r"(of.y),
-               "r"(of.z), "r"(of.w)
-               : "memory");
-}
-#endif
-
-// A warpgroup's sums, rounded, to their shifted places; `d` is where its first row and column go.
-DEVICE void rows_of(const float (&sums)[SUMS], u32 rows, const u16* d, long long ldd, int warp, int lane) {
-  const int top = 16 * warp + lane / 4, left = 2 * (lane % 4);
-#if SWAPPED
-#pragma unroll
-  for (int at = 0; at < SUMS; at += 2) {  // a pair is two rows of D
-    const int row = left + 8 * (at / 4), column = row_of(top + 8 * (at / 2 % 2));
-    const u32 both = pair(sums[at], sums[at + 1]);
-    put_element(rows, row, column, past_aligned(d + column_of(row) * ldd), (u16)both);
-    put_element(rows, row + 1, column, past_aligned(d + column_of(row + 1) * ldd), (u16)(both >> 16));
-  }
-#elif B_CLASSES == 8 && BLOCK_N % 64 == 0
-  const int quad = lane % 4, source = (lane & ~3) | ((lane + 3) & 3);
-#pragma unroll
-  for (int half = 0; half < 2; half++) {
-    const int row = top + 8 * half, past = past_aligned(d + row_of(row) * ldd);
-    uint4 last = make_uint4(0, 0, 0, 0);
-#pragma unroll
-    for (int block = 0; block < BLOCK_N / 64; block++) {  // 64 columns of D, 16 of each thread of four
-      const uint4 first = eight_of(sums, 4 * block + 2 * half), second = eight_of(sums, 4 * block + 2 * half + 1);
-      const uint4 before = from_lane(quad == 3 ? last : second, source);
-      put_eight(rows, row, 8 * block + 2 * quad, eight_before(before, first, past));
-      put_eight(rows, row, 8 * block + 2 * quad + 1, eight_before(first, second, past));
-      last = second;
+// Rows from shared memory to D, `first` to `last` by steps of a warp's; `to` is where row 0 goes.
+DEVICE void copy_rows(u32 rows, u16* to, long long ldd, int first, int last, int step, int columns, int lane) {
+  constexpr int AT_ONCE = 32 / LANES;
+  for (int top = first; top < last; top += step) {
+    const int row = top + lane / LANES, chunk = lane % LANES;
+    u16* there = to + row * ldd;
+    const Cut cut(there, columns);
+    if (row < last && chunk < cut.chunks) {
+      u32 a, b, c, d;
+      asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
+                   : "r"(rows + row * ROW_STEP + 2 * (cut.past + cut.head) + 16 * chunk));
+      *(uint4*)(there + cut.head + 8 * chunk) = make_uint4(a, b, c, d);
     }
-    if (quad == 3) put_eight(rows, row, BLOCK_N / 8, eight_before(last, make_uint4(0, 0, 0, 0), past));
-  }
-#else
-  const int upper = past_aligned(d + row_of(top) * ldd), lower = past_aligned(d + row_of(top + 8) * ldd);
+    // 16 lanes for the ends of a row: eight elements at each
 #pragma unroll
-  for (int at = 0; at < SUMS; at += 2) {
-    const int row = top + 8 * (at / 2 % 2), column = left + 8 * (at / 4), past = at / 2 % 2 ? lower : upper;
-    const u32 both = pair(sums[at], sums[at + 1]);
-    put_element(rows, row, column_of(column), past, (u16)both);
-    put_element(rows, row, column_of(column + 1), past, (u16)(both >> 16));
+    for (int pair = 0; pair < AT_ONCE; pair += 2) {
+      const int of = top + pair + lane / 16, end = lane % 16;
+      u16* ends = to + of * ldd;
+      const Cut other(ends, columns);
+      const int column = end < 8 ? end : other.head + 8 * other.chunks + end - 8;
+      if (of < last && column < (end < 8 ? other.head : columns)) {
+        u16 value;
+        asm volatile("ld.shared.b16 %0, [%1];" : "=h"(value) : "r"(rows + of * ROW_STEP + 2 * (other.past + column)));
+        ends[column] = value;
+      }
+    }
   }
-#endif
 }
 
-// One row of `columns` elements to D: its ends by elements, what lies between by the bulk engine.
-DEVICE void row_out(u32 rows, int row, u16* to, int columns) {
-  const int past = past_aligned(to), head = min(columns, past ? 8 - past : 0), body = (columns - head) / 8 * 8;
-  const u32 from = rows + row * ROW_STEP + 2 * past;
-  if (body)
-    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to + head), "r"(from + 2 * head),
-                 "r"(2 * body)
-                 : "memory");
-  for (int at = 0; at < columns - body; at++) {
-    const int column = at < head ? at : at + body;
-    u16 value;
-    asm volatile("ld.shared.b16 %0, [%1];" : "=h"(value) : "r"(from + 2 * column));
-    to[column] = value;
+// A warpgroup's sums, rounded, to D; `d` is where its first row and column go, `rows` and `columns` are what D has from there.
+DEVICE void loose_rows(const float (&sums)[SUMS], u32 block, u16* d, long long ldd, int rows, int columns, int group, int warp,
+                       int lane) {
+  const int top = 16 * warp + lane / 4, left = 2 * (lane % 4);
+  constexpr int AT_ONCE = 32 / LANES;
+#pragma unroll
+  for (int first = 0; first < BLOCK_N; first += PASS) {
+#if SWAPPED
+    u16* const to = d + first * ldd;
+#pragma unroll
+    for (int at = first / 2; at < first / 2 + PASS / 2; at += 2) {  // a pair is two rows of D
+      const int row = left + 8 * (at / 4) - first, column = top + 8 * (at / 2 % 2);
+      const u32 both = pair(sums[at], sums[at + 1]);
+      put_element(block, row, column, past_aligned(to + row * ldd), (u16)both);
+      put_element(block, row + 1, column, past_aligned(to + (row + 1) * ldd), (u16)(both >> 16));
+    }
+    warpgroup_barrier(group);
+    copy_rows(block, to, ldd, AT_ONCE * warp, min(PASS, rows - first), 4 * AT_ONCE, min(64, columns), lane);
+    warpgroup_barrier(group);
+#else
+    u16* const to = d + first;
+    const int upper = past_aligned(to + top * ldd), lower = past_aligned(to + (top + 8) * ldd);
+#pragma unroll
+    for (int at = first / 2; at < first / 2 + PASS / 2 && at < SUMS; at += 2) {
+      const int row = top + 8 * (at / 2 % 2), column = left + 8 * (at / 4) - first, past = at / 2 % 2 ? lower : upper;
+      const u32 both = pair(sums[at], sums[at + 1]);
+      put_element(block, row, column, past, (u16)both);
+      put_element(block, row, column + 1, past, (u16)(both >> 16));
+    }
+    __syncwarp();
+    const int width = min(columns - first, min(PASS, BLOCK_N - first));
+    if (width > 0) copy_rows(block, to, ldd, 16 * warp, min(16 * warp + 16, rows), AT_ONCE, width, lane);
+    __syncwarp();
+#endif
   }
 }

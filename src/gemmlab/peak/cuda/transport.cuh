@@ -21,8 +21,16 @@ DEVICE void barrier_expect(u32 barrier, u32 bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
 
-DEVICE void barrier_arrive(u32 barrier) {
+// Here, and at the other program of a cluster of two. Unqualified, as below.
+template <int PROGRAMS = 1>
+DEVICE void barrier_arrive(u32 barrier, u32 own = 0) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+  if (PROGRAMS == 2)
+    asm volatile(
+        "{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\nmbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(
+            barrier),
+        "r"(own ^ 1)
+        : "memory");
 }
 
 // Until the phase of that parity is over. The unqualified form: `.acquire.cluster` would put a fence over the whole chip
@@ -40,9 +48,20 @@ DEVICE void barrier_wait(u32 barrier, u32 parity) {
   } while (!done);
 }
 
-// One box of the matrix, its first element at (inner, outer); what lies outside the matrix arrives as zeros.
+DEVICE void prefetch(const TensorMap* map) { asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory"); }
+
+// One box of the matrix, its first element at (inner, outer); what lies outside the matrix arrives as zeros. Into this
+// program's shared memory, or at the same place into both of a cluster's, whose barriers count it both.
+template <int PROGRAMS = 1>
 DEVICE void fetch(u32 to, const TensorMap* map, int inner, int outer, u32 barrier) {
-  asm volatile(
+  if (PROGRAMS == 2)
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %3}], "
+        "[%4], %5;" ::"r"(to),
+        "l"(map), "r"(inner), "r"(outer), "r"(barrier), "h"((u16)3)
+        : "memory");
+  else
+    asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(to),
       "l"(map), "r"(inner), "r"(outer), "r"(barrier)
       : "memory");
@@ -61,9 +80,13 @@ template <int LEFT>
 DEVICE void put_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(LEFT) : "memory");
 }
-DEVICE void put_done() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
 
 // What threads wrote to shared memory is seen by the copy engine and by wgmma behind this and a barrier.
 DEVICE void fence_for_engines() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+// Of all threads of a cluster.
+DEVICE void cluster_barrier() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
 
 DEVICE void warpgroup_barrier(int id) { asm volatile("bar.sync %0, 128;" ::"r"(id) : "memory"); }
