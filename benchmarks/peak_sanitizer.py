@@ -15,6 +15,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -49,15 +50,16 @@ def environment(cache: str) -> dict[str, str]:
 
 def worked(words: list[str], cache: str) -> tuple[dict[str, Any], str]:
     """What the work told as its last line of JSON, and all that was said; nothing told where it was stopped."""
+    process = subprocess.Popen(
+        words, env=environment(cache), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    )  # fmt: skip
     try:
-        done = subprocess.run(
-            words, env=environment(cache), capture_output=True, text=True, timeout=LIMIT_S, check=False
-        )
-    except subprocess.TimeoutExpired as late:
-        said = late.stdout or b""
-        return {}, said.decode(errors="replace") if isinstance(said, bytes) else said
-    lines = [line for line in done.stdout.splitlines() if line.startswith('{"')]
-    return json.loads(lines[-1]) if lines else {}, done.stdout + done.stderr
+        said, _ = process.communicate(timeout=LIMIT_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)  # what the tool started too: it would keep the GPU
+        said, _ = process.communicate()
+    lines = [line for line in said.splitlines() if line.startswith('{"')]
+    return json.loads(lines[-1]) if lines else {}, said
 
 
 def summary(said: str) -> dict[str, int]:
