@@ -51,8 +51,13 @@ def environment(cache: str) -> dict[str, str]:
 def worked(words: list[str], cache: str) -> tuple[dict[str, Any], str]:
     """What the work told as its last line of JSON, and all that was said; nothing told where it was stopped."""
     process = subprocess.Popen(
-        words, env=environment(cache), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
-    )  # fmt: skip
+        words,
+        env=environment(cache),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
     try:
         said, _ = process.communicate(timeout=LIMIT_S)
     except subprocess.TimeoutExpired:
