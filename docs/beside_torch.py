@@ -18,6 +18,7 @@ COMMANDS = {
     "peak_sustained": "python benchmarks/peak_sustained.py",
     "peak_host": "python benchmarks/peak_host.py",
     "peak_sanitizer": "python benchmarks/peak_sanitizer.py",
+    "peak_tuning": "python benchmarks/peak_tuning.py",
 }
 CONTENDERS = {"ours": "`gemmlab.matmul`", "torch": "torch", "cublaslt": "the best of cuBLASLt's list"}
 HOLDS = {True: "yes", False: "no", None: "-"}
@@ -178,6 +179,19 @@ def sanitizer(found: dict[str, Any]) -> str:
     return text + table(["tool", "finished", "errors", "warnings", "wrong results"], lines)
 
 
+def tuning(found: dict[str, Any]) -> str:
+    """What the model alone reaches of the fastest plan that was measured, group by group."""
+    sums = {"all of them": found["all"]} | found["groups"]
+    lines = [
+        [name, str(each["rows"]), f"{100 * each['mean']:.1f}%", f"{100 * each['worst']:.1f}%"]
+        for name, each in sums.items()
+        if each["mean"] is not None
+    ]
+    bar = f"the bar is {100 * found['all']['bar']:.0f}% of all: {HOLDS[found['all']['holds']]}"
+    text = f"Measured {found['date']} on one {found['device']['name']}; geometric means; {bar}.\n\n"
+    return text + table(["group", "rows", "the model's plan reaches", "slowest row"], lines)
+
+
 BESIDE_TORCH: dict[str, Callable[[], str]] = {
     "result peak groups": lambda: shown("peak", groups),
     "result peak rows": lambda: shown("peak", rows),
@@ -186,4 +200,5 @@ BESIDE_TORCH: dict[str, Callable[[], str]] = {
     "result peak sustained": lambda: shown("peak_sustained", sustained),
     "result peak host": lambda: shown("peak_host", host),
     "result peak sanitizer": lambda: shown("peak_sanitizer", sanitizer),
+    "result peak tuning": lambda: shown("peak_tuning", tuning),
 }
