@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from math import prod
 from typing import Any
 
 from gemmlab.formats import bits_of
@@ -24,6 +25,7 @@ def asked(torch: Any, a: Any, b: Any, out: Any) -> tuple[Any, Any, tuple[int, ..
         if tensor.device != a.device or tensor.device.type != "cuda":
             raise GemmlabError(f"{name} is on {tensor.device}, a on {a.device}", "all on the same NVIDIA GPU")
     require_hopper(torch, a.device.index)
+    a, b = a.resolve_neg(), b.resolve_neg()  # the imaginary part of a conjugate is kept as what is to be negated
     left, right, shape = shapes(a, b)
     d_type = result_type(torch, a, b, out)
     if out is None:
@@ -33,7 +35,7 @@ def asked(torch: Any, a: Any, b: Any, out: Any) -> tuple[Any, Any, tuple[int, ..
     for name, tensor in (("a", a), ("b", b)):
         if overlap(out, tensor):
             raise GemmlabError(f"out overlaps {name}", "a result in memory of its own")
-    d = out if out.dim() == left.dim() else None
+    d = out if out.dim() == left.dim() and not out.is_neg() else None
     if d is None or d.stride(-1) != 1 or d.stride(-2) < d.shape[-1] or (d.dim() == 3 and overlapping(d)):
         d = torch.empty((*left.shape[:-1], right.shape[-1]), dtype=d_type, device=a.device)
     return left, right, shape, d
@@ -60,15 +62,18 @@ def shapes(a: Any, b: Any) -> tuple[Any, Any, tuple[int, ...]]:
     if a.dim() < 2 or b.dim() < 2 or a.shape[-1] != b.shape[-2]:
         given = f"a of shape {tuple(a.shape)} and b of {tuple(b.shape)}"
         raise GemmlabError(f"{given} do not multiply", "(m, k) and (k, n)")
+    shape = (*a.shape[:-1], b.shape[-1])
+    if b.dim() > 2:
+        if a.shape[:-2] != b.shape[:-2]:
+            raise GemmlabError(f"batches {tuple(a.shape[:-2])} and {tuple(b.shape[:-2])} differ", "expand one of them")
+        # the batch is told, not -1: of a tensor without elements torch could not tell it
+        a, b = (each.reshape(prod(each.shape[:-2]), *each.shape[-2:]) for each in (a, b))
+    elif a.dim() > 2:
+        a = a.reshape(prod(a.shape[:-1]), a.shape[-1])
     for name, tensor in (("a", a), ("b", b)):
-        if max(tensor.shape) > MOST_SIDE:
-            raise GemmlabError(f"{name} has a side of {max(tensor.shape)}", f"at most {MOST_SIDE}, 2^31 - 1")
-    if b.dim() == 2:
-        return a.reshape(-1, a.shape[-1]) if a.dim() > 2 else a, b, (*a.shape[:-1], b.shape[-1])
-    if a.shape[:-2] != b.shape[:-2]:
-        raise GemmlabError(f"batches {tuple(a.shape[:-2])} and {tuple(b.shape[:-2])} differ", "expand one of them")
-    batch = tuple(a.shape[:-2])
-    return a.reshape(-1, *a.shape[-2:]), b.reshape(-1, *b.shape[-2:]), (*batch, a.shape[-2], b.shape[-1])
+        if max(tensor.shape[-2:]) > MOST_SIDE:
+            raise GemmlabError(f"{name} has a side of {max(tensor.shape[-2:])}", f"at most {MOST_SIDE}")
+    return a, b, shape
 
 
 def result_type(torch: Any, a: Any, b: Any, out: Any) -> Any:
@@ -87,9 +92,21 @@ def result_type(torch: Any, a: Any, b: Any, out: Any) -> Any:
 
 
 def overlap(first: Any, second: Any) -> bool:
-    """Whether two tensors may share memory: their first and last bytes are compared."""
+    """Whether two tensors may share memory: their first and last bytes are compared, and columns of the same rows."""
     (start, end), (other, past) = extent(first), extent(second)
-    return start < past and other < end
+    return start < past and other < end and not beside(first, second, start - other)
+
+
+def beside(first: Any, second: Any, apart: int) -> bool:
+    """Whether two matrices, whose first elements are so many bytes apart, are different columns of the same rows."""
+    if first.dim() != 2 or second.dim() != 2:
+        return False
+    first, second = (each if each.stride(1) == 1 else each.t() for each in (first, second))
+    row, other_row = (each.stride(0) * each.element_size() for each in (first, second))
+    if first.stride(1) != 1 or second.stride(1) != 1 or row != other_row or not row:
+        return False
+    wide, other_wide = (each.shape[1] * each.element_size() for each in (first, second))
+    return bool(other_wide <= apart % row and apart % row + wide <= row)
 
 
 def extent(tensor: Any) -> tuple[int, int]:
@@ -134,8 +151,6 @@ def request_of(torch: Any, a: Any, b: Any, d: Any, accuracy: str, deterministic:
         b_along_k=right.along_k,
         a_on_road=left.on_road,
         b_on_road=right.on_road,
-        a_classes=left.classes,
-        b_classes=right.classes,
         d_on_road=to is not None and to.on_road,
         accuracy=accuracy,
         deterministic=deterministic,

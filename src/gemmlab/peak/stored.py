@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import gcd
 from typing import Any
 
 import msgspec
@@ -10,7 +9,7 @@ import msgspec
 from gemmlab.record import GemmlabError
 
 ROAD_BYTES = 16  # the copy engine's: base addresses and rows
-MOST_SIDE = (1 << 31) - 1  # its coordinates are 32 bits
+MOST_SIDE = (1 << 31) - (1 << 12)  # its coordinates are 32 bits, the end of a tile's that reaches past a side too
 
 #: our names of torch's types that are multiplied here
 FORMATS = {
@@ -35,17 +34,7 @@ class Stored(msgspec.Struct, frozen=True):
     @property
     def on_road(self) -> bool:
         """Whether the copy engine can fetch from it."""
-        return self.past == 0 and self.classes == 1
-
-    @property
-    def past(self) -> int:
-        """Elements from a multiple of 16 bytes to the first."""
-        return self.address % ROAD_BYTES // self.element_bytes
-
-    @property
-    def classes(self) -> int:
-        """Rows after which the distance is a multiple of 16 bytes."""
-        return ROAD_BYTES // gcd(ROAD_BYTES, self.ld * self.element_bytes) if self.rows > 1 else 1
+        return self.address % ROAD_BYTES == 0 and self.ld * self.element_bytes % ROAD_BYTES == 0
 
 
 def stored(tensor: Any, k_axis: int) -> Stored | None:
