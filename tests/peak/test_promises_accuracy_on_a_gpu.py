@@ -1,0 +1,60 @@
+"""The accuracy that is stated: `vendor` errs no more than torch, `best` no more than that, `fast` as its format."""
+
+import pytest
+from tests.peak.gpu import BOUND, DEVICE, TYPES, Lying, error, laid, random_numbers, result_type, torch
+
+pytestmark = pytest.mark.gpu
+#: sides that take each way: one row, few rows, shares of k, whole tiles, off the road, a long k
+SIDES = ((1, 1024, 4096), (8, 512, 2048), (64, 64, 32768), (512, 512, 1024), (333, 257, 1001), (128, 96, 20000))
+
+
+def torchs(a, b):
+    """Torch's default; of float8 its scaled product, which adds in two levels."""
+    if a.dtype in BOUND:
+        return a @ b
+    one = torch.ones((), device=DEVICE)
+    return torch._scaled_mm(a, b, one, one, out_dtype=torch.bfloat16, use_fast_accum=False)
+
+
+def drawn(m, n, k, kind, shape):
+    """Normal numbers, or numbers above zero, whose sums grow and lose more."""
+    a, b = random_numbers(m, k, torch.float32), random_numbers(n, k, torch.float32, 1)
+    if shape == "positive":
+        a, b = a.abs(), b.abs()
+    return laid(torch, a.to(kind), Lying(), DEVICE), laid(torch, b.to(kind), Lying(), DEVICE).t()
+
+
+@pytest.mark.parametrize("shape", ["normal", "positive"])
+@pytest.mark.parametrize("kind", TYPES)
+def test_errors_are_no_larger_than_stated(kind, shape):
+    from gemmlab import matmul
+
+    for m, n, k in SIDES:
+        a, b = drawn(m, n, k, kind, shape)
+        vendor, best, fast = (error(matmul(a, b, accuracy=accuracy), a, b) for accuracy in ("vendor", "best", "fast"))
+        told = (m, n, k, vendor, best, fast)
+        if kind != torch.float8_e5m2 and (m % 16 == n % 16 == k % 16 == 0 or kind in BOUND):  # what torch multiplies
+            theirs = error(torchs(a, b), a, b)
+            assert vendor <= max(1.05 * theirs, 1e-7), (*told, theirs)
+            assert best <= max(1.05 * theirs, 1e-7), (*told, theirs)
+        assert best <= max(1.05 * vendor, 1e-7), told
+        assert fast <= 2e-3 if kind == torch.float32 else fast <= 2e-2, told
+        assert vendor <= 2 * BOUND[result_type(kind)], told
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_no_element_is_lost(kind):
+    """Small sums among large ones: each element against |A||B|, not only the whole."""
+    from gemmlab import matmul
+
+    for m, n, k in SIDES:
+        a, b = drawn(m, n, k, kind, "normal")
+        a, b = a.double(), b.double()
+        a[:, ::3] *= 2.0**-6
+        b[::5] *= 2.0**-6
+        a, b = a.to(kind), b.t().to(kind).t()
+        d = matmul(a, b)
+        exact, size = a.double() @ b.double(), a.double().abs() @ b.double().abs()
+        half = {torch.float32: 2.0**-24, torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8}[d.dtype]
+        sums = 2e-6 if kind == torch.float32 else 2e-4 if kind in BOUND else 4e-3
+        assert ((d.double() - exact).abs() <= half * exact.abs() * 1.01 + sums * size + 2.0**-25).all(), (m, n, k)
