@@ -298,3 +298,16 @@ def test_a_search_on_a_bench(bench):
     assert found.plan == grouped(1)
     assert found.model_s == pytest.approx(8e-6)
     assert found.measured_s == pytest.approx(1e-6)
+
+
+def test_versions_are_plain_words_and_go_into_a_file(folders):  # noqa: F811
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install torch")
+    machine_code.need("cuda.bindings")
+    versions = tuning.versions_of(torch)
+    assert {"torch", "nvrtc", "kernels"} <= set(versions)
+    fast = various(SQUARE, 2)[1]
+    found = tuning.search(SQUARE, Clock(lambda plan: 0.5e-4 if plan == fast else 1e-4))
+    tuning.remember(found, H200, versions)
+    (entry,) = store.read(store.own_file(H200), H200)
+    assert entry.versions == versions
+    assert all(type(word) is str for word in versions.values())

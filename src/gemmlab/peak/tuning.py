@@ -129,7 +129,7 @@ def entry_of(found: Found, versions: dict[str, str]) -> Entry:
 def versions_of(torch: Any) -> dict[str, str]:
     """What a measurement depends on beside the chip: versions, and a digest of the kernels' text."""
     texts = b"".join(path.read_bytes() for path in sorted(FOLDER.glob("*.cu*")))
-    found = {"torch": torch.__version__, "nvrtc": library()[1], "kernels": hashlib.sha256(texts).hexdigest()[:12]}
+    found = {"torch": str(torch.__version__), "nvrtc": library()[1], "kernels": hashlib.sha256(texts).hexdigest()[:12]}
     try:
         return {"gemmlab": metadata.version("gemmlab"), **found}
     except metadata.PackageNotFoundError:  # the sources, not installed
