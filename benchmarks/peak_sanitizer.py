@@ -27,6 +27,14 @@ HERE = Path(__file__).parent
 RESULT = HERE / "results" / "peak_sanitizer.json"
 WORK = HERE / "peak_sanitizer_work.py"
 TOOLS = ("memcheck", "racecheck")
+OPTIONS = (
+    "--target-processes",
+    "all",
+    "--destroy-on-device-error",
+    "kernel",
+    "--print-limit",
+    "100",
+)  # go on behind one
 LIMIT_S = 240
 PLACES = ("compute-sanitizer", "/usr/local/cuda/bin/compute-sanitizer")
 SUMMARIES = (
@@ -79,7 +87,7 @@ def summary(said: str) -> dict[str, int]:
 def under(tool: str, cache: str) -> dict[str, Any]:
     """The work under one tool."""
     begun = time.monotonic()
-    words = [sanitizer(), "--tool", tool, "--target-processes", "all", "--print-limit", "20", sys.executable, str(WORK)]
+    words = [sanitizer(), "--tool", tool, *OPTIONS, sys.executable, str(WORK)]
     told, said = worked(words, cache)
     counted = summary(said)
     finished = "cases" in told

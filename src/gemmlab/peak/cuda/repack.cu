@@ -31,6 +31,20 @@ __device__ __forceinline__ u32 kept(u32 word, long long bytes) {
   return bytes >= 4 ? word : bytes <= 0 ? 0 : word & ((1u << (8 * bytes)) - 1);
 }
 
+// 16 aligned bytes of a row of `there` bytes, zeros past it. Of the last row nothing behind its end is read: it is nobody's.
+__device__ __forceinline__ uint4 chunk_of(const uint4* row, long long chunk, long long there, bool last) {
+  const long long left = there - 16 * chunk;
+  if (left <= 0) return make_uint4(0, 0, 0, 0);
+  if (!last || left >= 16) return __ldcs(row + chunk);
+  u64 low = 0, high = 0;
+#pragma unroll 1
+  for (int at = (int)left - 1; at >= 0; at--) {
+    high = high << 8 | low >> 56;
+    low = low << 8 | ((const unsigned char*)(row + chunk))[at];
+  }
+  return make_uint4((u32)low, (u32)(low >> 32), (u32)high, (u32)(high >> 32));
+}
+
 extern "C" __global__ void __launch_bounds__(32 * WARPS)
     repack(const __grid_constant__ Copy first, const __grid_constant__ Copy second) {
   const int lane = threadIdx.x % 32;
@@ -44,14 +58,15 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS)
     const uint4* aligned = (const uint4*)(from - past);
     uint4* to = (uint4*)(copy.target + row * copy.target_step);
     const long long there = copy.row_bytes + past, wanted = copy.target_step / 16;  // bytes from `aligned` on; chunks
+    const bool last = row == copy.rows - 1;
     for (long long strip = 0; strip < wanted; strip += 32 * DEEP) {
       uint4 own[DEEP], extra = make_uint4(0, 0, 0, 0);
 #pragma unroll
       for (int deep = 0; deep < DEEP; deep++) {
         const long long chunk = strip + 32 * deep + lane;
-        own[deep] = 16 * chunk < there ? __ldcs(aligned + chunk) : make_uint4(0, 0, 0, 0);
+        own[deep] = chunk_of(aligned, chunk, there, last);
       }
-      if (lane == 31 && 16 * (strip + 32 * DEEP) < there) extra = __ldcs(aligned + strip + 32 * DEEP);
+      if (lane == 31) extra = chunk_of(aligned, strip + 32 * DEEP, there, last);
 #pragma unroll
       for (int deep = 0; deep < DEEP; deep++) {
         const uint4 ahead = deep + 1 < DEEP ? own[deep + 1 < DEEP ? deep + 1 : 0] : extra;
