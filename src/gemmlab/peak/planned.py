@@ -6,13 +6,14 @@ import msgspec
 
 from gemmlab.numerics.schedule import Schedule
 from gemmlab.peak.engine import Engine
+from gemmlab.peak.tf32x3 import Tf32x3
 from gemmlab.peak.vector import Vector
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """How one request is answered."""
 
-    kernel: Engine | Vector
+    kernel: Engine | Vector | Tf32x3
     group_m: int = 8  #: rows of tiles that are walked together
     repack_a: bool = False  #: A is copied to rows on the copy engine's road first
     repack_b: bool = False

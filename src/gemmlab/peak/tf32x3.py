@@ -1,0 +1,167 @@
+"""float32 by three tfloat32 products, from operands as they lie: the kernel as data, and its launch."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from gemmlab.kernels.nvrtc import kept
+from gemmlab.peak.driver import Kernel, Launch
+from gemmlab.peak.engine import FOLDER, SHARED_BYTES
+from gemmlab.peak.stored import Stored
+from gemmlab.record import GemmlabError
+from gemmlab.units import ceil_div
+
+HEADERS = ("order.cuh", "refused.cuh", "transport.cuh")
+NOTE_BYTES = 16  # a number that one thread of a program tells the others, beside the ring
+MOST_THREADS = 1024  # of a block: CUDA C++ Programming Guide, technical specifications
+
+
+class Tf32x3(msgspec.Struct, frozen=True, kw_only=True):
+    """One compiled form of the kernel; raises GemmlabError for sizes that Hopper cannot hold, or the kernel cannot."""
+
+    block_m: int = 128  #: rows of the sums in a program's tile, 32 or 64 for each warp
+    block_n: int = 128  #: columns, 8, 16, 32 or 64 for each warp
+    block_k: int = 32  #: k of a stage, a multiple of 32
+    warps_m: int = 2
+    warps_n: int = 4
+    warps_k: int = 1  #: warps that take turns at 16 k of a stage
+    stages: int = 4
+    a_sides: bool = False  #: rows in memory of the operand of the sums' rows run along them; else along k
+    b_sides: bool = False
+    a_wide: bool = True  #: its base and rows lie at multiples of 16 bytes
+    b_wide: bool = True
+    swapped: bool = False  #: computes D's transpose and writes D
+    parts: int = 1  #: programs of one cluster that share k
+    groups: int = 1  #: clusters that share k; their sums meet in global memory
+    early: bool = False  #: starts before the kernel in front of it has ended
+
+    def __post_init__(self) -> None:
+        if self.block_m not in (32 * self.warps_m, 64 * self.warps_m):
+            raise GemmlabError(f"block_m={self.block_m} for {self.warps_m} warps", "32 or 64 rows each")
+        if self.block_n not in tuple(width * self.warps_n for width in (8, 16, 32, 64)):
+            raise GemmlabError(f"block_n={self.block_n} for {self.warps_n} warps", "8, 16, 32 or 64 columns each")
+        if self.block_k % 32 or self.block_k % (16 * self.warps_k):
+            raise GemmlabError(f"block_k={self.block_k} for {self.warps_k} warps", "a multiple of 32, 16 for each")
+        if self.stages < 2:
+            raise GemmlabError(f"stages={self.stages}", "2 or more: one is read while others are filled")
+        if self.threads > MOST_THREADS:
+            raise GemmlabError(f"{self.threads} threads a program", f"at most {MOST_THREADS}")
+        if self.shared_bytes + NOTE_BYTES * (self.groups > 1) > SHARED_BYTES:
+            raise GemmlabError(
+                f"{self.stages} stages of {self.block_m}x{self.block_n} need {self.shared_bytes} bytes a program",
+                f"{SHARED_BYTES} are there",
+            )
+
+    @property
+    def threads(self) -> int:
+        """Of a program."""
+        return 32 * self.warps_m * self.warps_n * self.warps_k
+
+    @property
+    def stage_bytes(self) -> int:
+        """Shared memory of one stage; lines along n are 32 elements or more."""
+        b = self.block_k * max(self.block_n, 32) if self.b_sides else self.block_n * self.block_k
+        return 4 * (self.block_m * self.block_k + b)
+
+    @property
+    def shared_bytes(self) -> int:
+        """Shared memory of a program: the ring, or the warps' sums in its place."""
+        rows, columns = (self.block_n, self.block_m) if self.swapped else (self.block_m, self.block_n)
+        return max(self.stages * self.stage_bytes, 4 * self.warps_k * rows * (columns + 4))
+
+    @property
+    def shares(self) -> int:
+        """Programs that share k of one tile."""
+        return self.parts * self.groups
+
+    def tiles(self, m: int, n: int) -> int:
+        """Tiles of D (m, n)."""
+        rows, columns = (n, m) if self.swapped else (m, n)
+        return ceil_div(rows, self.block_m) * ceil_div(columns, self.block_n)
+
+    def text(self) -> tuple[str, dict[str, str]]:
+        """The kernel's text with its macros before it, and the headers that it includes by name."""
+        macros = {name.upper(): int(getattr(self, name)) for name in self.__struct_fields__}
+        head = "".join(f"#define {name} {value}\n" for name, value in macros.items())
+        headers = {name: (FOLDER / name).read_text(encoding="utf-8") for name in HEADERS}
+        return head + (FOLDER / "tf32x3.cu").read_text(encoding="utf-8"), headers
+
+
+class Operand(ctypes.Structure):
+    """`Operand` of tf32x3.cu."""
+
+    _fields_ = (("at", ctypes.c_void_p), ("ld", ctypes.c_longlong))
+
+
+class Problem(ctypes.Structure):
+    """`Problem` of tf32x3.cu."""
+
+    _fields_ = (
+        ("rows", ctypes.c_int),
+        ("columns", ctypes.c_int),
+        ("k", ctypes.c_int),
+        ("group_m", ctypes.c_int),
+        ("a", Operand),
+        ("b", Operand),
+        ("d", ctypes.c_void_p),
+        ("ldd", ctypes.c_longlong),
+        ("refused", ctypes.c_void_p),
+        ("refused_rows", ctypes.c_int),
+        ("shares", ctypes.c_void_p),
+        ("arrived", ctypes.c_void_p),
+    )
+
+
+def tf32x3_code(form: Tf32x3) -> bytes:
+    """Machine code of a form."""
+    text, headers = form.text()
+    return kept(text, headers=headers)
+
+
+@lru_cache(maxsize=256)
+def tf32x3_kernel(form: Tf32x3, device: int) -> Kernel:
+    """The compiled kernel on a device, whose context is current."""
+    return Kernel(tf32x3_code(form), "tf32x3", form.shared_bytes, wide_clusters=form.parts > 8)
+
+
+def tf32x3_launch(
+    form: Tf32x3,
+    a: Stored,
+    b: Stored,
+    d: Stored,
+    sides: tuple[int, int, int],
+    device: int,
+    *,
+    group_m: int = 8,
+    programs: int = 132,
+    refused: tuple[int, int] = (0, 0),
+    workspace: tuple[int, int] = (0, 0),
+) -> Launch:
+    """The launch that multiplies A (m, k) by B (k, n) into D's rows; `sides` are m, n, k.
+
+    A form of one share walks over its tiles with at most `programs`. `refused` is an address and a number of bytes, one
+    for each of D's rows and then of its columns: where it is given, only results that have one that is not zero are
+    written. `workspace` are the addresses of `tf32x3_workspace`.
+    """
+    m, n, k = sides
+    left, right = (b, a) if form.swapped else (a, b)
+    rows, columns = (n, m) if form.swapped else (m, n)
+    operands = [Operand(each.address, each.ld) for each in (left, right)]
+    problem = Problem(rows, columns, k, group_m, *operands, d.address, d.ld, *refused, *workspace)
+    tiles = form.tiles(m, n)
+    grid = tiles * form.shares if form.shares > 1 else min(tiles, programs)
+    return tf32x3_kernel(form, device).prepare((grid,), form.threads, (problem,), early=form.early)
+
+
+def tf32x3_workspace(form: Tf32x3, m: int, n: int, torch: Any, device: int) -> tuple[list[Any], tuple[int, int]]:
+    """What clusters that share k need in global memory: buffers, and the addresses of sums and of counters."""
+    if form.groups == 1:
+        return [], (0, 0)
+    tiles, there = form.tiles(m, n), f"cuda:{device}"
+    sums = torch.empty(tiles * form.groups * form.block_m * form.block_n, dtype=torch.float32, device=there)
+    arrived = torch.zeros(tiles * form.parts, dtype=torch.int32, device=there)
+    return [sums, arrived], (sums.data_ptr(), arrived.data_ptr())
