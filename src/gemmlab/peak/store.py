@@ -36,7 +36,6 @@ KERNELS: dict[str, Any] = {kind.__name__.lower(): kind for kind in get_args(get_
 FREE: dict[str, dict[str, range | tuple[bool, ...]]] = {
     "engine": {"stages": range(2, 13), "blocks": range(1, 9), "lag": range(3), "early": (False, True)},
     "tf32x3": {"stages": range(2, 13), "early": (False, True)},
-    "tf32x3": {"stages": range(2, 13), "early": (False, True)},
     "vector": {"rows": range(1, 9), "warps": range(1, 17), "deep": range(1, 17), "early": (False, True)},
 }
 GROUPS_M = range(1, 65)
