@@ -13,6 +13,7 @@ from gemmlab.units import ceil_div, round_up
 FOLDER = Path(__file__).parent / "cuda"
 HEADERS = ("transport.cuh", "products.cuh", "order.cuh", "store.cuh", "shares.cuh")
 SHARED_BYTES = 227 * 1024  # a block's, on compute capability 9.0: CUDA C++ Programming Guide, technical specifications
+HALF_SHARED_BYTES = 113 * 1024  # of each of two blocks: 228 KiB of an SM, of which each block takes one for itself
 ROW_BYTES = 128  # of a tile in shared memory: what the copy engine's widest swizzle covers
 WARPGROUP = 64  # rows of one instruction
 PRODUCTS_BYTES = 32  # along k, of one instruction
@@ -44,6 +45,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     swapped: bool = False  #: computes D's transpose and writes D
     rows_store: bool = False  #: D's rows are off the copy engine's road: each goes by itself
     spread: int = 1  #: 2: two programs of a cluster, one below the other, fetch half of B each, for both
+    resident: int = 1  #: programs that an SM holds at once, also of the launch behind
     parts: int = 1  #: programs of one cluster that share k; their sums meet in shared memory
     groups: int = 1  #: clusters that share k; their sums meet in global memory
     blocks: int = 1  #: of D that a warpgroup holds in shared memory on their way
@@ -63,10 +65,13 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
             raise GemmlabError(f"lag={self.lag} with {self.stages} stages", "two warpgroups, and two stages more")
         if self.pieces == 2 and not self.promote:
             raise GemmlabError("pieces without promotion", "the accumulator's own cut would be the error")
-        if self.shared_bytes > SHARED_BYTES:
+        if self.resident == 2 and (self.consumers == 2 or self.registers_bound > 80):
+            raise GemmlabError("two programs on an SM", "one consumer, and registers for both")
+        there = SHARED_BYTES if self.resident == 1 else HALF_SHARED_BYTES
+        if self.shared_bytes > there:
             raise GemmlabError(
                 f"{self.stages} stages of {self.block_m}x{self.block_n} need {self.shared_bytes} bytes a program",
-                f"{SHARED_BYTES} are there",
+                f"{there} are there",
             )
 
     @property
@@ -168,6 +173,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
             "BLOCKS": self.blocks,
             "LAG": self.lag,
             "SPREAD": self.spread,
+            "RESIDENT": self.resident,
             "PARTS": self.parts,
             "GROUPS": self.groups,
             "EARLY": int(self.early),

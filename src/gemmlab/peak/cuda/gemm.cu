@@ -4,10 +4,12 @@
 // What Python sets: BLOCK_N, CONSUMERS, STAGES; TILE_K (elements in 128 bytes); PIECES (1; 2: high and low parts of float32
 // beside one another along k); PROMOTE (tiles of k after which sums go to registers outside; 0 never); A_SIDES, B_SIDES
 // (operands whose rows run along m, n); SWAPPED (sums are D's transpose's, D is written as it is); OUT (0: 16 bits by the
-// copy engine, 1: 16 bits row by row, 2: float32 by threads), OUT_PAIR; STORE_N (columns of a block of D), BLOCKS (of a warpgroup in shared memory, filled in
-// turn); LAG (steps that the second warpgroup stays behind the first, so that one multiplies while the other rounds); SPREAD
-// (2: a cluster's two programs have tiles below one another and fetch half of B each, for both); PARTS (programs of one cluster that share k; their sums meet in shared memory), GROUPS (clusters that share k; theirs meet in
-// global memory); EARLY (programmatic dependent launch); WGMMA_TEXT.
+// copy engine, 1: 16 bits row by row, 2: float32 by threads), OUT_PAIR; STORE_N (columns of D that are stored at a time), BLOCKS
+// (of a warpgroup in shared memory, filled in turn); LAG (steps that the second warpgroup stays behind the first, so that one
+// multiplies while the other rounds); SPREAD (2: a cluster's two programs have tiles below one another and fetch half of B
+// each, for both); RESIDENT (programs that an SM holds, also of the launch behind); PARTS (programs of one cluster that share k;
+// their sums meet in shared memory), GROUPS (clusters that share k; theirs meet in global memory); EARLY (programmatic dependent
+// launch); WGMMA_TEXT.
 #define SHARES (PARTS * GROUPS)
 #include "order.cuh"
 #include "shares.cuh"
@@ -88,7 +90,7 @@ DEVICE void four_results(const Problem& p, int row, int column, int at, const fl
   one_result(p, row, column + at + 3, of.w);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
 #if PARTS * SPREAD > 1
     __cluster_dims__(PARTS * SPREAD, 1, 1)
 #endif
