@@ -43,7 +43,7 @@ def launches_of(
     Nothing here depends on an address but by its last four bits and by holding it: `chain` moves what is made once.
     """
     if isinstance(plan.kernel, Vector):
-        return [vector_launch(plan.kernel, a, b, d.address, device)], []
+        return [vector_launch(plan.kernel, a, b, d, device)], []
     buffers: list[Any] = []
     launches: list[Launch] = []
     left, right, scales, apart = a, b, (0, 0), 0

@@ -1,4 +1,4 @@
-"""One row times a matrix whose rows run along k: the kernel as data, and its launch."""
+"""Few vectors times a matrix, by threads: the kernels as data, and their launch."""
 
 from __future__ import annotations
 
@@ -7,59 +7,148 @@ from functools import lru_cache
 
 import msgspec
 
+from gemmlab.formats import bits_of
 from gemmlab.kernels.nvrtc import kept
 from gemmlab.peak.driver import Kernel, Launch
 from gemmlab.peak.engine import FOLDER, OUTPUTS
 from gemmlab.peak.stored import Stored
+from gemmlab.record import GemmlabError
 from gemmlab.units import ceil_div
 
 CHUNK_BYTES = 16  # of a lane's load
-KINDS = {"bfloat16": 0, "float16": 1, "float8_e4m3fn": 2, "float8_e5m2": 3}  # KIND of gemv.cu
+WARP = 32
+STATIC_BYTES = 48 * 1024  # of shared memory that a kernel declares: CUDA C++ Programming Guide
+PORTABLE_PARTS = 8  # blocks of a cluster that every Hopper chip holds
+#: KIND of vector.cuh
+KINDS = {"bfloat16": 0, "float16": 1, "float8_e4m3fn": 2, "float8_e5m2": 3, "float32": 4}
+ALIKE, ANYWHERE, APART = 0, 1, 2  # X of gemv.cu: where the vectors' elements lie
 
 
 class Vector(msgspec.Struct, frozen=True, kw_only=True):
-    """One compiled form of the kernel."""
+    """One compiled form of a kernel; raises GemmlabError for sizes that do not go together.
 
-    format: str  #: of both operands
+    The matrix W is B, or A where `swapped`; the vectors are the other operand.
+    """
+
+    format: str  #: of W
+    x_format: str  #: of the vectors
     d_format: str
-    rows: int = 1  #: of the matrix that a block takes
+    along_k: bool = True  #: W's rows in memory run along k
+    vectors: int = 1  #: that are multiplied at once
+    rows: int = 1  #: of W that a lane takes, along k
+    lanes: int = WARP  #: along a row of W in memory; the others of a warp take other rows
     warps: int = 4  #: of a block: each takes a share of k
+    parts: int = 1  #: blocks of one cluster that share k
     deep: int = 2  #: loads of each row that a lane has in flight
+    classes: int = 1  #: of W's rows, by where they lie in 16 bytes
+    aligned: bool = True  #: all rows lie at multiples of 16 bytes
+    edges: bool = False  #: k is not whole chunks of 16 bytes from there
+    x: int = ALIKE  #: where the vectors' elements lie
+    most: int = 0  #: blocks that walk over rows along k; 0: as many as there are rows for
     early: bool = False
+    ahead: int = 0  #: bytes of each row (rows of each share of k, where rows run along n) on their way before the start
+    swapped: bool = False
 
-    def text(self) -> str:
-        """The kernel's text with its macros before it."""
+    def __post_init__(self) -> None:
+        if self.aligned and self.classes > 1:
+            raise GemmlabError(f"{self.classes} classes of aligned rows", "one")
+        if self.most and (self.parts > 1 or not self.along_k):
+            raise GemmlabError(f"{self.most} blocks that walk", "along k, each with all of it")
+        if not self.along_k and self.warps * self.parts * WARP // self.lanes % self.classes:
+            shares = self.warps * self.parts * WARP // self.lanes
+            raise GemmlabError(f"{shares} shares of k for rows of {self.classes} classes", "a multiple of them")
+        if self.shared_bytes > STATIC_BYTES:
+            raise GemmlabError(
+                f"{self.warps} warps need {self.shared_bytes} bytes a block", f"{STATIC_BYTES} are there"
+            )
+
+    @property
+    def chunk(self) -> int:
+        """Elements of W in 16 bytes."""
+        return CHUNK_BYTES * 8 // bits_of(self.format)
+
+    @property
+    def tall(self) -> int:
+        """Results of a block, for each vector."""
+        if self.along_k:
+            return self.rows * WARP // self.lanes
+        return self.chunk * (self.lanes if self.aligned else self.lanes - 1)
+
+    @property
+    def shared_bytes(self) -> int:
+        """Shared memory of a block: sums of its shares of k, and of its cluster's blocks."""
+        parts = self.parts * self.tall * self.vectors * (self.parts > 1)
+        if self.along_k:
+            return 4 * (2 * self.warps * self.tall * self.vectors + parts)
+        shares = self.warps * WARP // self.lanes
+        return 4 * (shares * (self.chunk * self.lanes + WARP) + parts)
+
+    def blocks(self, n: int) -> int:
+        """Blocks of a launch for n results of each vector."""
+        if not self.along_k:
+            return ceil_div(n, self.tall) * self.parts
+        found = ceil_div(n, self.tall * self.classes) * self.classes * self.parts
+        return min(found, self.most) if self.most else found
+
+    def text(self) -> tuple[str, dict[str, str]]:
+        """The kernel's text with its macros before it, and the header that it includes by name."""
         macros: dict[str, object] = {
-            "ELEMENT": 2 if self.format in ("bfloat16", "float16") else 1,
             "KIND": KINDS[self.format],
+            "X_KIND": KINDS[self.x_format],
+            "VECTORS": self.vectors,
             "ROWS": self.rows,
+            "LANES": self.lanes,
             "WARPS": self.warps,
+            "PARTS": self.parts,
             "DEEP": self.deep,
-            "OUT_BYTES": 4 if self.d_format == "float32" else 2,
+            "CLASSES": self.classes,
+            "ALIGNED": int(self.aligned),
+            "EDGES": int(self.edges),
+            "X": self.x,
+            "OUT_BYTES": bits_of(self.d_format) // 8,
             "OUT_KIND": f'"{OUTPUTS[self.d_format]}"',
+            "WALKS": int(self.most > 0),
             "EARLY": int(self.early),
+            "AHEAD": self.ahead,
         }
         head = "".join(f"#define {name} {value}\n" for name, value in macros.items())
-        return head + (FOLDER / "gemv.cu").read_text(encoding="utf-8")
+        name = "gemv.cu" if self.along_k else "gemv_columns.cu"
+        text, header = ((FOLDER / each).read_text(encoding="utf-8") for each in (name, "vector.cuh"))
+        return head + text, {"vector.cuh": header}
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def vector_kernel(form: Vector, device: int) -> Kernel:
     """The compiled kernel on a device, whose context is current."""
-    return Kernel(kept(form.text()), "gemv")
+    text, headers = form.text()
+    return Kernel(kept(text, headers=headers), "gemv", wide_clusters=form.parts > PORTABLE_PARTS)
 
 
-def vector_launch(form: Vector, x: Stored, w: Stored, y: int, device: int, scale: float = 1.0) -> Launch:
-    """y[n] = scale * sum_k x[k] w[n, k]: rows of W on the copy engine's road, k whole chunks of 16 bytes."""
-    chunks = w.columns * w.element_bytes // CHUNK_BYTES
-    arguments = (
-        ctypes.c_void_p(w.address),
-        ctypes.c_void_p(x.address),
-        ctypes.c_void_p(y),
-        ctypes.c_longlong(w.rows),
-        ctypes.c_int(chunks),
-        ctypes.c_longlong(w.ld * w.element_bytes),
-        ctypes.c_float(scale),
+class Vectors(ctypes.Structure):
+    """`Vectors` of vector.cuh."""
+
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("w", "x", "y")),
+        *((name, ctypes.c_longlong) for name in ("n", "k", "w_step", "x_step", "x_row", "y_step", "y_row")),
+        ("scale", ctypes.c_float),
     )
-    blocks = ceil_div(w.rows, form.rows)
-    return vector_kernel(form, device).prepare((blocks,), 32 * form.warps, arguments, early=form.early)
+
+
+def vector_launch(form: Vector, a: Stored, b: Stored, d: Stored, device: int, scale: float = 1.0) -> Launch:
+    """D = scale * A B, the few rows of A or columns of B being the vectors; D's rows run along n."""
+    w, x = (a, b) if form.swapped else (b, a)
+    n, k = (w.rows, w.columns) if w.along_k else (w.columns, w.rows)
+    x_steps = (1, x.ld) if x.along_k else (x.ld, 1)
+    y_steps = (d.ld, 1) if form.swapped else (1, d.ld)
+    given = Vectors(
+        w.address,
+        x.address,
+        d.address,
+        n,
+        k,
+        w.ld * w.element_bytes,
+        *(step * x.element_bytes for step in x_steps),
+        *(step * d.element_bytes for step in y_steps),
+        scale,
+    )
+    return vector_kernel(form, device).prepare((form.blocks(n),), WARP * form.warps, (given,), early=form.early)

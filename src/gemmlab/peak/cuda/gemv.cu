@@ -1,111 +1,166 @@
-// One row times a matrix of rows along k: y[n] = sum_k x[k] w[n, k] in float32, by threads' multiply-adds. A block takes ROWS
-// rows, its warps shares of k, each lane 16 bytes at a time. Sums meet in the warp and then in the block, in a fixed order.
+// Few vectors times a matrix whose rows run along k: y[v][i] = sum_k x[v][k] w[i, k] in float32, by threads' multiply-adds. A
+// block takes ROWS * 32 / LANES rows at a time, its warps (and the blocks of its cluster) shares of k, each lane 16 aligned bytes
+// at a time; the few elements before and behind those go one by one, and nothing else is read. Sums meet in the warp, in the
+// block and in the cluster, in a fixed order. All loads of DEEP chunks are on their way before the first is used: with a second
+// number in the launch bounds the assembler keeps registers for that, without it puts most of them off.
 //
-// What Python sets: ELEMENT (2 or 1 bytes), KIND (0 bfloat16, 1 float16, 2 float8_e4m3fn, 3 float8_e5m2), ROWS, WARPS, DEEP (loads
-// of each row that a lane has in flight), OUT_BYTES and OUT_KIND, EARLY.
-typedef unsigned int u32;
-typedef unsigned short u16;
+// What Python sets: KIND, X_KIND (formats); ROWS; WARPS; LANES (along k of a row); DEEP (loads of each row that a lane has in
+// flight); VECTORS; PARTS (blocks of a cluster); CLASSES (of rows by where they lie in 16 bytes); ALIGNED (all rows at multiples
+// of 16 bytes); WALKS (blocks take rows again and again); EDGES (k is not whole chunks of 16 bytes from there); X (0 at multiples of 16 bytes where W is, 1 anywhere, 2
+// elements apart); OUT_BYTES, OUT_KIND; EARLY, AHEAD (bytes of each row that are brought to L2 before the kernel in front ends).
+#include "vector.cuh"
 
-__device__ __forceinline__ void two(u32 word, float& low, float& high) {
-#if KIND == 0
-  low = __uint_as_float(word << 16);
-  high = __uint_as_float(word & 0xffff0000u);
+constexpr int ABREAST = 32 / LANES, TALL = ROWS * ABREAST, STRIDE = LANES * WARPS * PARTS;
+#if EDGES
+constexpr int PASSES = (2 * PER - 2 + LANES - 1) / LANES;
+#endif
+
+// PER elements of a vector from an element on, as they lie in memory; float32 of them.
+DEVICE void chunk_of_x(const Vectors& given, const u8* x, long long first, bool there, float* out) {
+#if X == 2
+#pragma unroll
+  for (int i = 0; i < PER; i++) out[i] = said<X_KIND>(bits<X_KIND>(x + (first + i) * given.x_step, there));
+#elif X == 1
+  const u8* at = x + first * X_BYTES;
+  const int past = (int)((u64)at & 15);
+  const uint4 low = common(at - past, there), high = common(at - past + 16, there && past);
+  unpacked<X_KIND>(shifted(low, high, past), out);
 #else
-  asm("{\n.reg .b16 a, b;\nmov.b32 {a, b}, %2;\ncvt.f32.f16 %0, a;\ncvt.f32.f16 %1, b;\n}" : "=f"(low), "=f"(high) : "r"(word));
+  unpacked<X_KIND>(common(x + first * X_BYTES, there), out);
 #endif
 }
 
-#if ELEMENT == 1
-#if KIND == 2
-#define EIGHTS "e4m3x2"
-#else
-#define EIGHTS "e5m2x2"
-#endif
-__device__ __forceinline__ void four(u32 word, float* out) {
-  u32 pair0, pair1;
-  asm("{\n.reg .b16 a, b;\nmov.b32 {a, b}, %2;\ncvt.rn.f16x2." EIGHTS " %0, a;\ncvt.rn.f16x2." EIGHTS " %1, b;\n}"
-      : "=r"(pair0), "=r"(pair1)
-      : "r"(word));
-  asm("{\n.reg .b16 a, b;\nmov.b32 {a, b}, %2;\ncvt.f32.f16 %0, a;\ncvt.f32.f16 %1, b;\n}" : "=f"(out[0]), "=f"(out[1]) : "r"(pair0));
-  asm("{\n.reg .b16 a, b;\nmov.b32 {a, b}, %2;\ncvt.f32.f16 %0, a;\ncvt.f32.f16 %1, b;\n}" : "=f"(out[2]), "=f"(out[3]) : "r"(pair1));
-}
-#endif
+// The first of a block's rows, which lie CLASSES apart: their first bytes lie alike in their 16.
+DEVICE long long first_row(long long block) { return block / CLASSES * (CLASSES * TALL) + block % CLASSES; }
 
-__device__ __forceinline__ uint4 streamed(const uint4* from) {
-  uint4 found;
-  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(found.x), "=r"(found.y), "=r"(found.z), "=r"(found.w)
-               : "l"(from));
-  return found;
+// The first bytes of a block's rows, on their way to L2.
+DEVICE void rows_ahead(const Vectors& given, long long first, int part) {
+#if AHEAD
+  const long long row = first + CLASSES * (int)threadIdx.x, left = given.k * BYTES - part * AHEAD;
+  if (threadIdx.x < TALL && row < given.n && left > 0)
+    ahead(given.w + row * given.w_step + part * AHEAD, (u32)min((long long)AHEAD, left));
+#endif
 }
 
-__device__ __forceinline__ void add(float& sum, const uint4& w, const uint4& x) {
-  const u32 left[4] = {w.x, w.y, w.z, w.w}, right[4] = {x.x, x.y, x.z, x.w};
-#pragma unroll
-  for (int word = 0; word < 4; word++) {
-#if ELEMENT == 2
-    float a, b, c, d;
-    two(left[word], a, b);
-    two(right[word], c, d);
-    sum = fmaf(a, c, sum);
-    sum = fmaf(b, d, sum);
-#else
-    float a[4], b[4];
-    four(left[word], a);
-    four(right[word], b);
-#pragma unroll
-    for (int i = 0; i < 4; i++) sum = fmaf(a[i], b[i], sum);
+extern "C" __global__ void CLUSTER __launch_bounds__(32 * WARPS, 1) gemv(const __grid_constant__ Vectors given) {
+  __shared__ float shares[2][WARPS][TALL * VECTORS];
+  const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32, along = lane % LANES;
+  const int part = PARTS > 1 ? blockIdx.x % PARTS : 0;
+  others_may_start();
+  long long first = first_row(blockIdx.x / PARTS);
+  if (first >= given.n) return;
+#if PARTS > 1
+  __shared__ float parts[PARTS][TALL * VECTORS];
+  cluster_arrive();
 #endif
-  }
-}
+  rows_ahead(given, first, part);
+  others_have_ended();
 
-// k in chunks of 16 bytes; row_step in bytes; y holds elements of OUT_BYTES (2: OUT_PAIR's format, 4: float32)
-extern "C" __global__ void __launch_bounds__(32 * WARPS)
-    gemv(const unsigned char* w, const uint4* x, void* y, long long n, int chunks, long long row_step, float scale) {
-#if EARLY
-  asm volatile("griddepcontrol.launch_dependents;");
-  asm volatile("griddepcontrol.wait;" ::: "memory");
+  for (int turn = 0;; turn++) {
+    const u8* top = given.w + first * given.w_step;
+    const int head = ALIGNED ? 0 : (int)min((long long)((16 - ((u64)top & 15)) % 16 / BYTES), given.k);
+    const int chunks = (int)((given.k - head) / PER);
+#if WALKS
+    const long long next = first_row(blockIdx.x + (turn + 1ll) * gridDim.x);
+    if (next < given.n) rows_ahead(given, next, 0);
 #endif
-  __shared__ float shares[WARPS][ROWS];
-  const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
-  const long long first = (long long)blockIdx.x * ROWS;
-  const uint4* row[ROWS];
+    const u8* row[ROWS];
 #pragma unroll
-  for (int r = 0; r < ROWS; r++) row[r] = (const uint4*)(w + min(first + r, n - 1) * row_step);
-  float sum[ROWS] = {};
-  constexpr int STRIDE = 32 * WARPS;
-  for (int chunk = thread; chunk < chunks; chunk += STRIDE * DEEP) {
-    uint4 left[DEEP][ROWS], right[DEEP];
+    for (int r = 0; r < ROWS; r++) {
+      const long long at = first + CLASSES * (r * ABREAST + lane / LANES);
+      row[r] = given.w + (at < given.n ? at : first) * given.w_step;
+    }
+    float sum[ROWS][VECTORS] = {};
+
+#if EDGES
+    const int edges = (int)(given.k - (long long)chunks * PER);
+    u32 edge_w[PASSES][ROWS], edge_x[PASSES][VECTORS];
 #pragma unroll
-    for (int deep = 0; deep < DEEP; deep++) {
-      const bool there = chunk + STRIDE * deep < chunks;
+    for (int pass = 0; pass < PASSES; pass++) {
+      const int edge = pass * LANES + along;
+      const long long at = edge < head ? edge : edge + (long long)chunks * PER;
+      const bool there = part == 0 && warp < ROWS && edge < edges;
+#pragma unroll
+      for (int r = 0; r < ROWS; r++) edge_w[pass][r] = bits<KIND>(row[r] + at * BYTES, there && r % WARPS == warp);
+#pragma unroll
+      for (int v = 0; v < VECTORS; v++)
+        edge_x[pass][v] = bits<X_KIND>(given.x + v * given.x_row + at * given.x_step, there);
+    }
+#endif
+
+    for (int chunk = (part * WARPS + warp) * LANES + along; chunk < chunks; chunk += STRIDE * DEEP) {
+      uint4 left[DEEP][ROWS];
+#pragma unroll
+      for (int deep = 0; deep < DEEP; deep++)
+#pragma unroll
+        for (int r = 0; r < ROWS; r++)
+          left[deep][r] =
+              streamed(row[r] + head * BYTES + 16ll * (chunk + STRIDE * deep), chunk + STRIDE * deep < chunks);
+#pragma unroll
+      for (int deep = 0; deep < DEEP; deep++) {
+        float right[VECTORS][PER];
+#pragma unroll
+        for (int v = 0; v < VECTORS; v++)
+          chunk_of_x(given, given.x + v * given.x_row, head + (long long)(chunk + STRIDE * deep) * PER,
+                     chunk + STRIDE * deep < chunks, right[v]);
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+          float of[PER];
+          unpacked<KIND>(left[deep][r], of);
+#pragma unroll
+          for (int v = 0; v < VECTORS; v++)
+#pragma unroll
+            for (int i = 0; i < PER; i++) sum[r][v] = fmaf(of[i], right[v][i], sum[r][v]);
+        }
+      }
+    }
+
+#if EDGES
+#pragma unroll
+    for (int pass = 0; pass < PASSES; pass++)
 #pragma unroll
       for (int r = 0; r < ROWS; r++)
-        left[deep][r] = there ? streamed(row[r] + chunk + STRIDE * deep) : make_uint4(0, 0, 0, 0);
-      right[deep] = there ? __ldg(x + chunk + STRIDE * deep) : make_uint4(0, 0, 0, 0);
+#pragma unroll
+        for (int v = 0; v < VECTORS; v++)
+          if (r % WARPS == warp)
+            sum[r][v] = fmaf(said<KIND>(edge_w[pass][r]), said<X_KIND>(edge_x[pass][v]), sum[r][v]);
+#endif
+
+    float(&meeting)[WARPS][TALL * VECTORS] = shares[turn % 2];
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+      for (int v = 0; v < VECTORS; v++) {
+#pragma unroll
+        for (int away = LANES / 2; away; away /= 2) sum[r][v] += __shfl_xor_sync(~0u, sum[r][v], away);
+        if (along == 0) meeting[warp][v * TALL + r * ABREAST + lane / LANES] = sum[r][v];
+      }
+    if (WARPS > 1) __syncthreads(); else __syncwarp();
+#if PARTS > 1
+    cluster_wait();  // all blocks of the cluster have begun
+#endif
+    for (int at = thread; at < TALL * VECTORS; at += 32 * WARPS) {
+      float total = 0.0f;
+#pragma unroll
+      for (int share = 0; share < WARPS; share++) total += meeting[share][at];
+#if PARTS > 1
+      to_first(&parts[part][at], total);
     }
+    cluster_arrive();
+    cluster_wait();
+    for (int at = thread; at < TALL * VECTORS && part == 0; at += 32 * WARPS) {
+      float total = 0.0f;
 #pragma unroll
-    for (int deep = 0; deep < DEEP; deep++)
-#pragma unroll
-      for (int r = 0; r < ROWS; r++) add(sum[r], left[deep][r], right[deep]);
-  }
-#pragma unroll
-  for (int r = 0; r < ROWS; r++) {
-#pragma unroll
-    for (int away = 16; away; away /= 2) sum[r] += __shfl_xor_sync(~0u, sum[r], away);
-    if (lane == 0) shares[warp][r] = sum[r];
-  }
-  __syncthreads();
-  if (thread < ROWS && first + thread < n) {
-    float total = 0.0f;
-#pragma unroll
-    for (int share = 0; share < WARPS; share++) total += shares[share][thread];
-#if OUT_BYTES == 4
-    ((float*)y)[first + thread] = total * scale;
+      for (int of = 0; of < PARTS; of++) total += parts[of][at];
+#endif
+      const long long i = first + CLASSES * (at % TALL);
+      if (i < given.n) put(given, at / TALL, i, total);
+    }
+#if !WALKS
+    return;
 #else
-    u16 out;
-    asm("cvt.rn." OUT_KIND ".f32 %0, %1;" : "=h"(out) : "f"(total * scale));
-    ((u16*)y)[first + thread] = out;
+    first = next;
+    if (first >= given.n) return;
 #endif
   }
 }
