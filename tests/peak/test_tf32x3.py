@@ -20,6 +20,7 @@ FLOAT32 = {"a_format": "float32", "b_format": "float32", "d_format": "float32"}
 GENERAL = Tf32x3()
 SKINNY = Tf32x3(block_m=64, block_n=16, block_k=128, warps_m=1, warps_n=1, warps_k=8, stages=4, swapped=True)
 SHARED_K = Tf32x3(block_m=64, block_n=64, block_k=64, warps_m=1, warps_n=2, warps_k=2, stages=3, parts=2, groups=2)
+WARPGROUPS = Tf32x3(block_m=128, block_n=128, warps_m=8, warps_n=1, warpgroups=True)
 LAWS = {
     "normal": lambda random, sides: random.standard_normal(sides),
     "uniform": lambda random, sides: random.random(sides),
@@ -40,19 +41,23 @@ def errors(found, a, b):
     return np.linalg.norm(off) / np.linalg.norm(exact), (off / (np.abs(a) @ np.abs(b))).max()
 
 
-@pytest.mark.parametrize("k", [64, 600, 2048])
+@pytest.mark.parametrize(
+    ("form", "k"), [(GENERAL, 64), (GENERAL, 600), (GENERAL, 2048), (WARPGROUPS, 600), (WARPGROUPS, 2048)]
+)
 @pytest.mark.parametrize("law", LAWS)
-def test_errors_are_below_those_of_multiply_adds(law, k):
+def test_errors_are_below_those_of_multiply_adds(law, form, k):
     """Each result; by norm too, but where one product is most of a whole result and all errors are below a rounding."""
     a, b = drawn(law, 48, 40, k)
-    ours, theirs = errors(by_three(GENERAL, a, b), a, b), errors(mma("cuda.fma.float32", a, b), a, b)
+    ours, theirs = errors(by_three(form, a, b), a, b), errors(mma("cuda.fma.float32", a, b), a, b)
     assert ours[1] <= max(theirs[1], 2.0**-21)
     assert ours[0] <= max(theirs[0], 2.0**-23 if law in ("normal", "uniform") else 2.0**-21)
     if k > 600:
         assert ours[1] < 0.7 * theirs[1]
 
 
-@pytest.mark.parametrize("form", [GENERAL, SKINNY, SHARED_K, msgspec.structs.replace(SHARED_K, swapped=True)])
+@pytest.mark.parametrize(
+    "form", [GENERAL, WARPGROUPS, SKINNY, SHARED_K, msgspec.structs.replace(SHARED_K, swapped=True)]
+)
 def test_orders_differ_and_results_do_not(form):
     a, b = drawn("normal", 20, 30, 300, seed=2)
     exact = a.astype(np.float64) @ b.astype(np.float64)
@@ -93,6 +98,8 @@ def test_what_is_not_finite_comes_out_as_multiply_adds_give_it():
         ({"warps_k": 4}, "16 for each"),
         ({"stages": 1}, "2 or more"),
         ({"stages": 9}, "bytes a program"),
+        ({"warpgroups": True}, "four warps each"),
+        ({"warpgroups": True, "warps_m": 8, "warps_n": 1, "block_n": 256}, "of all warps"),
         ({"warps_m": 4, "warps_n": 8, "block_m": 128, "block_n": 64, "warps_k": 2, "stages": 2}, "threads"),
     ],
 )
@@ -145,6 +152,25 @@ def test_machine_code(sizes, share, how, tmp_path):
     assert products
     wide = machine_code.having(opcodes, "LDGSTS", "128")
     assert bool(wide) == (how["a_on_road"] or how["b_on_road"])
+
+
+@pytest.mark.parametrize("how", [0, 3, 15])
+@pytest.mark.parametrize("width", [16, 64, 128])
+def test_machine_code_of_warpgroups(width, how, tmp_path):
+    machine_code.need("cuda.bindings")
+    from gemmlab.kernels.nvrtc import compiled
+
+    form = msgspec.structs.replace(
+        WARPGROUPS, block_n=width, a_sides=how > 0, b_sides=how > 0, a_wide=how < 9, b_wide=how < 9
+    )
+    text, headers = form.text()
+    opcodes, usage = machine_code.read(compiled(text, headers=headers).code, tmp_path)
+    assert not usage.stack
+    assert not usage.local
+    assert sum(opcode.startswith("HGMMA") for opcode in opcodes) == 12
+    # once a step: products that wait for one another would each be waited for
+    assert machine_code.having(opcodes, "WARPGROUP", "DEPBAR") == 1
+    assert usage.registers * form.threads <= machine_code.REGISTERS_OF_SM
 
 
 @pytest.mark.parametrize("sides", [(16, 8192, 8192), (8192, 8, 8192), (32, 8192, 8192), (256, 256, 16384)])

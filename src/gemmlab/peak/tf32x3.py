@@ -15,8 +15,11 @@ from gemmlab.peak.stored import Stored
 from gemmlab.record import GemmlabError
 from gemmlab.units import ceil_div
 
-HEADERS = ("order.cuh", "refused.cuh", "transport.cuh")
-NOTE_BYTES = 16  # a number that one thread of a program tells the others, beside the ring
+HEADERS = (
+    *("order.cuh", "refused.cuh", "transport.cuh", "tf32x3_parts.cuh"),
+    *("tf32x3_mma.cuh", "tf32x3_results.cuh", "tf32x3_wgmma.cuh"),
+)
+NOTE_BYTES = 1024  # a number that one thread of a program tells the others; the ring begins at a multiple of it
 MOST_THREADS = 1024  # of a block: CUDA C++ Programming Guide, technical specifications
 
 
@@ -29,6 +32,7 @@ class Tf32x3(msgspec.Struct, frozen=True, kw_only=True):
     warps_m: int = 2
     warps_n: int = 4
     warps_k: int = 1  #: warps that take turns at 16 k of a stage
+    warpgroups: bool = False  #: multiplies by wgmma, 64 rows of four warps at once; else by mma.sync
     stages: int = 4
     a_sides: bool = False  #: rows in memory of the operand of the sums' rows run along them; else along k
     b_sides: bool = False
@@ -40,9 +44,16 @@ class Tf32x3(msgspec.Struct, frozen=True, kw_only=True):
     early: bool = False  #: starts before the kernel in front of it has ended
 
     def __post_init__(self) -> None:
-        if self.block_m not in (32 * self.warps_m, 64 * self.warps_m):
+        if self.warpgroups and (self.block_m != 16 * self.warps_m or self.warps_m % 4 or self.block_k != 32):
+            raise GemmlabError(
+                f"warpgroups of {self.warps_m} warps for {self.block_m} rows, block_k={self.block_k}",
+                "four warps each, 16 rows a warp, block_k 32",
+            )
+        if self.warpgroups and (self.warps_n * self.warps_k > 1 or self.block_n % 8 or not 8 <= self.block_n <= 128):
+            raise GemmlabError(f"block_n={self.block_n} of warpgroups", "a multiple of 8 up to 128, of all warps")
+        if not self.warpgroups and self.block_m not in (32 * self.warps_m, 64 * self.warps_m):
             raise GemmlabError(f"block_m={self.block_m} for {self.warps_m} warps", "32 or 64 rows each")
-        if self.block_n not in tuple(width * self.warps_n for width in (8, 16, 32, 64)):
+        if not self.warpgroups and self.block_n not in tuple(width * self.warps_n for width in (8, 16, 32, 64)):
             raise GemmlabError(f"block_n={self.block_n} for {self.warps_n} warps", "8, 16, 32 or 64 columns each")
         if self.block_k % 32 or self.block_k % (16 * self.warps_k):
             raise GemmlabError(f"block_k={self.block_k} for {self.warps_k} warps", "a multiple of 32, 16 for each")
@@ -69,9 +80,15 @@ class Tf32x3(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def shared_bytes(self) -> int:
-        """Shared memory of a program: the ring, or the warps' sums in its place."""
+        """Shared memory of a program: the ring and two of B's parts, or the warps' sums in their place."""
         rows, columns = (self.block_n, self.block_m) if self.swapped else (self.block_m, self.block_n)
-        return max(self.stages * self.stage_bytes, 4 * self.warps_k * rows * (columns + 4))
+        parts = 2 * 2 * 4 * self.block_n * self.block_k if self.warpgroups else 0
+        return max(self.stages * self.stage_bytes + parts, 4 * self.warps_k * rows * (columns + 4))
+
+    @property
+    def fresh_k(self) -> int:
+        """How many k add up in the tensor core before they leave it."""
+        return 32 if self.warpgroups else 16
 
     @property
     def shares(self) -> int:
@@ -83,11 +100,27 @@ class Tf32x3(msgspec.Struct, frozen=True, kw_only=True):
         rows, columns = (n, m) if self.swapped else (m, n)
         return ceil_div(rows, self.block_m) * ceil_div(columns, self.block_n)
 
+    def instruction(self) -> str:
+        """The function `wgmma`: a warpgroup's rows of A from registers, at two k of each 16; a step of 8 k."""
+        count = self.block_n // 2
+        sums = ", ".join(f"%{at}" for at in range(count))
+        a = ", ".join(f"%{count + at}" for at in range(4))
+        outputs = ", ".join(f'"+f"(sums[{at}])' for at in range(count))
+        inputs = ", ".join(f'"r"(__float_as_uint(a[{row}][2 * half + {k}]))' for k in (0, 1) for row in (0, 1))
+        name = f"wgmma.mma_async.sync.aligned.m64n{self.block_n}k8.f32.tf32.tf32"
+        return (
+            f"DEVICE void wgmma(float (&sums)[{count}], const float (&a)[2][4], int half, u64 b, int add) {{\n"
+            f'  asm volatile("{{\\n.reg .pred add;\\nsetp.ne.b32 add, %{count + 5}, 0;\\n'
+            f"{name} {{{sums}}}, {{{a}}}, %{count + 4}, add, 1, 1;"
+            f'\\n}}"\n               : {outputs}\n               : {inputs}, "l"(b), "r"(add));\n}}\n'
+        )
+
     def text(self) -> tuple[str, dict[str, str]]:
         """The kernel's text with its macros before it, and the headers that it includes by name."""
         macros = {name.upper(): int(getattr(self, name)) for name in self.__struct_fields__}
         head = "".join(f"#define {name} {value}\n" for name, value in macros.items())
         headers = {name: (FOLDER / name).read_text(encoding="utf-8") for name in HEADERS}
+        headers["tf32x3_wgmma.cuh"] = headers["tf32x3_wgmma.cuh"].replace("WGMMA_TEXT\n", self.instruction())
         return head + (FOLDER / "tf32x3.cu").read_text(encoding="utf-8"), headers
 
 

@@ -10,10 +10,9 @@ from gemmlab.peak.tf32x3 import Tf32x3
 from gemmlab.units import ceil_div, round_up
 
 Floats = npt.NDArray[np.float32]
-UNIT, AGAIN = "hopper.mma.tfloat32", "cuda.fma.float32"
+AGAIN = "cuda.fma.float32"
 #: which of 16 k meet in the first instruction and in the second: a lane reads four neighbours at once
 TURNS = np.array([4 * t + j for half in (0, 2) for t in range(4) for j in (half, half + 1)])
-FRESH = len(TURNS)  # k that add up in the tensor core
 
 
 def split_in_two(x: Floats) -> tuple[Floats, Floats]:
@@ -42,13 +41,13 @@ def in_order(form: Tf32x3, a: Floats, b: Floats) -> Floats:
     past = round_up(k, form.block_k) - k
     left = split_in_two(np.pad(a, ((0, 0), (0, past))))
     right = split_in_two(np.pad(b, ((0, past), (0, 0))).T)
-    steps, turns = ceil_div(k, form.block_k), form.block_k // FRESH
+    steps, turns = ceil_div(k, form.block_k), form.block_k // form.fresh_k
     total = None
     with np.errstate(over="ignore", invalid="ignore"):
         for group in range(form.groups):
             shares = range(group * form.parts, (group + 1) * form.parts)
             sums = [
-                turn_sums(left, right, range(begin * turns + warp, end * turns, form.warps_k))
+                turn_sums(form, left, right, range(begin * turns + warp, end * turns, form.warps_k))
                 for begin, end in (
                     (share * steps // form.shares, (share + 1) * steps // form.shares) for share in shares
                 )
@@ -62,13 +61,15 @@ def in_order(form: Tf32x3, a: Floats, b: Floats) -> Floats:
     return total
 
 
-def turn_sums(left: tuple[Floats, Floats], right: tuple[Floats, Floats], turns: range) -> Floats:
-    """One warp's sums: 16 k at a time from zero, each added in float32."""
+def turn_sums(form: Tf32x3, left: tuple[Floats, Floats], right: tuple[Floats, Floats], turns: range) -> Floats:
+    """One warp's sums: 16 or 32 k at a time from zero, each added in float32."""
     (a_high, a_low), (b_high, b_low) = left, right
     found = np.zeros((len(a_high), len(b_high)), np.float32)
+    unit = f"hopper.{'wgmma' if form.warpgroups else 'mma'}.tfloat32"
+    order = np.concatenate([first + TURNS for first in range(0, form.fresh_k, len(TURNS))])
     for turn in turns:
-        at = FRESH * turn + TURNS
-        fresh = mma(UNIT, a_low[:, at], b_high[:, at].T)
-        fresh = mma(UNIT, a_high[:, at], b_low[:, at].T, fresh)
-        found = found + mma(UNIT, a_high[:, at], b_high[:, at].T, fresh)
+        at = form.fresh_k * turn + order
+        fresh = mma(unit, a_low[:, at], b_high[:, at].T)
+        fresh = mma(unit, a_high[:, at], b_low[:, at].T, fresh)
+        found = found + mma(unit, a_high[:, at], b_high[:, at].T, fresh)
     return found
