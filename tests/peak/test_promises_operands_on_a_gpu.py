@@ -112,11 +112,14 @@ def test_float32_of_any_size(size):
 
 
 def test_a_negated_view_is_read_as_it_reads():
+    """The imaginary part of a conjugate: the same memory and geometry as that of the number itself, and negative."""
     from gemmlab import matmul
 
-    numbers = torch.randn(40, 1, dtype=torch.complex64, device=DEVICE).conj()
-    a, b = numbers.imag, torch.ones(1, 8, device=DEVICE)
-    assert torch.allclose(matmul(a, b), a.clone() @ b, rtol=1e-5)
+    numbers = torch.randn(40, 1, dtype=torch.complex64, device=DEVICE)
+    b, out = torch.ones(1, 8, device=DEVICE), torch.empty(40, 8, device=DEVICE)
+    for a in (numbers.imag, numbers.conj().imag, numbers.imag):
+        assert torch.allclose(matmul(a, b), a.clone() @ b, rtol=1e-5)
+        assert torch.allclose(matmul(a, b, out=out), a.clone() @ b, rtol=1e-5)
 
 
 def test_signed_zeros_and_zeros():

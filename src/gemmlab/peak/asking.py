@@ -24,6 +24,8 @@ def asked(torch: Any, a: Any, b: Any, out: Any) -> tuple[Any, Any, tuple[int, ..
             raise GemmlabError(f"{name} is of type {type(tensor).__name__}", "a torch tensor on an NVIDIA GPU")
         if tensor.device != a.device or tensor.device.type != "cuda":
             raise GemmlabError(f"{name} is on {tensor.device}, a on {a.device}", "all on the same NVIDIA GPU")
+        if tensor.layout != torch.strided:
+            raise GemmlabError(f"{name} is of layout {tensor.layout}", "to_dense()")
     require_hopper(torch, a.device.index)
     a, b = a.resolve_neg(), b.resolve_neg()  # the imaginary part of a conjugate is kept as what is to be negated
     left, right, shape = shapes(a, b)
