@@ -102,9 +102,10 @@ def line(row: dict[str, Any]) -> list[str]:
     ]  # fmt: skip
 
 
-def error(value: float) -> str:
-    """An error with two digits."""
-    return f"{value:.1e}"
+def largest(found: Rows, name: str) -> str:
+    """The largest error of some rows with two digits; what torch refuses has none."""
+    values = [row[name] for row in found if row[name] is not None]
+    return f"{max(values):.1e}" if values else "-"
 
 
 def accuracy(found: dict[str, Any]) -> str:
@@ -116,7 +117,7 @@ def accuracy(found: dict[str, Any]) -> str:
     lines = [
         [
             form, out, accuracy_, path,
-            *(error(max(row[name] for row in each)) for name in ("norm", "torch_norm", "component", "torch_component")),
+            *(largest(each, name) for name in ("norm", "torch_norm", "component", "torch_component")),
         ]
         for (form, out, accuracy_, path), each in sorts.items()
     ]  # fmt: skip
@@ -131,9 +132,9 @@ def float32(found: dict[str, Any]) -> str:
     for numbers, accuracy_ in kinds:
         each = [row for row in found["rows"] if (row["numbers"], row["accuracy"]) == (numbers, accuracy_)]
         each = [row for row in each if "holds" in row]
-        most = [max(row[name] for row in each) for name in ("norm", "torch_norm", "component", "torch_component")]
+        most = [largest(each, name) for name in ("norm", "torch_norm", "component", "torch_component")]
         held = f"{sum(row['holds'] for row in each)} of {len(each)}"
-        lines.append([numbers, accuracy_, *map(error, most), held])
+        lines.append([numbers, accuracy_, *most, held])
     heads = ["numbers", "accuracy", "by norm", "torch's", "by element", "torch's", "shapes no further off than torch"]
     return table(heads, lines)
 
