@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from gemmlab.peak import choosing, store
+from gemmlab.peak import predicting, store
 from gemmlab.peak.request import Request
 
 READINGS = Path(__file__).parent / "results" / "peak_tuning.json"
@@ -57,7 +57,7 @@ def readings(path: Path) -> list[Reading]:
 def constants(held: Iterable[str] = ()) -> Constants:
     """The model's constants: all that are no whole numbers and positive."""
     found: Constants = {}
-    for name, value in vars(choosing).items():
+    for name, value in vars(predicting).items():
         if name.isupper() and name not in held:
             table = value if isinstance(value, dict) else {"": value}
             found |= {(name, key): each for key, each in table.items() if isinstance(each, float) and each > 0}
@@ -68,15 +68,15 @@ def put(values: Constants) -> None:
     """Give the model these constants."""
     for (name, key), value in values.items():
         if key == "":
-            setattr(choosing, name, value)
+            setattr(predicting, name, value)
         else:
-            getattr(choosing, name)[key] = value
+            getattr(predicting, name)[key] = value
 
 
 def logs(of: Sequence[Reading], values: Constants) -> Floats:
     """Logarithms of predicted over measured time."""
     put(values)
-    return np.array([math.log(choosing.engine_seconds(each.request, each.kernel) / each.seconds) for each in of])
+    return np.array([math.log(predicting.engine_seconds(each.request, each.kernel) / each.seconds) for each in of])
 
 
 def weights(of: Sequence[Reading]) -> Floats:

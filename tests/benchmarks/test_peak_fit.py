@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tests.peak.test_store import SQUARE
 from tests.peak.test_tuning import Clock, by_model
 
-from gemmlab.peak import choosing, tuning
+from gemmlab.peak import predicting, tuning
 from gemmlab.peak.candidates import various
 from gemmlab.peak.engine import Engine
 
@@ -36,7 +36,7 @@ def made(fit, changed):
     begin = fit.constants()
     fit.put(begin | changed)
     found = [
-        fit.Reading(str(request.m), request, kernel, choosing.engine_seconds(request, kernel))
+        fit.Reading(str(request.m), request, kernel, predicting.engine_seconds(request, kernel))
         for request, kernel in plans
         if isinstance(kernel, Engine)
     ]
