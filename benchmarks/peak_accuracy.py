@@ -119,8 +119,9 @@ def line(row: dict[str, Any]) -> str:
     """A row as one reads it while it runs."""
     if "fault" in row:
         return row["fault"]
-    torchs = f"torch {row['torch_norm']:.2e} {row['torch_component']:.1e}" if row["torch_norm"] else "torch refuses"
-    words = [f"{row['norm']:.2e} {row['component']:.1e}", torchs, row["path"]]
+    words = [f"{row['norm']:.2e} {row['component']:.1e}", "torch refuses", row["path"]]
+    if row["torch_norm"] is not None:
+        words[1] = f"torch {row['torch_norm']:.2e} {row['torch_component']:.1e}"
     words += ["WRONG"] * (not row["right"]) + ["ABOVE TORCH"] * (not row.get("holds", True))
     return ", ".join(words)
 

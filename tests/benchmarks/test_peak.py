@@ -230,6 +230,29 @@ def test_a_heuristic_is_as_large_as_the_librarys():
     assert ctypes.sizeof(script("peak_cublaslt").Heuristic) == 96  # cublasLtMatmulHeuristicResult_t of CUDA 13
 
 
+def test_a_path_is_told_in_words():
+    from gemmlab.peak.choosing import plan_for
+    from gemmlab.peak.request import Request
+
+    path_of = script("peak_accuracy").path_of
+
+    def told(form, out, **more):
+        return path_of(plan_for(Request(m=512, n=512, k=512, a_format=form, b_format=form, d_format=out, **more)))
+
+    fixed = {"deterministic": True}  # k is not shared
+    assert told("float8_e4m3fn", "bfloat16", **fixed) == "wgmma float8_e4m3fn, promoted every 128 of k"
+    assert told("float8_e4m3fn", "bfloat16", accuracy="fast", **fixed) == "wgmma float8_e4m3fn"
+    assert told("float32", "float32", accuracy="fast", **fixed) == "wgmma tfloat32"
+
+
+def test_an_error_above_torchs_is_shown():
+    line = script("peak_accuracy").line
+    row = {"norm": 2e-7, "component": 1e-7, "torch_norm": 1e-7, "torch_component": 1e-7, "path": "way", "right": True}
+    assert line(row) == "2.00e-07 1.0e-07, torch 1.00e-07 1.0e-07, way"
+    assert line(row | {"holds": False}).endswith("way, ABOVE TORCH")
+    assert line(row | {"torch_norm": None, "right": False}) == "2.00e-07 1.0e-07, torch refuses, way, WRONG"
+
+
 def test_what_is_sustained_leaves_the_first_second_out():
     sustained = script("peak_sustained")
     assert sustained.hot([0.125] * 4 + [0.25] * 5, 2, 1.0) == [0.25] * 5
