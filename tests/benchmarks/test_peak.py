@@ -242,7 +242,6 @@ def test_a_path_is_told_in_words():
     fixed = {"deterministic": True}  # k is not shared
     assert told("float8_e4m3fn", "bfloat16", **fixed) == "wgmma float8_e4m3fn, promoted every 128 of k"
     assert told("float8_e4m3fn", "bfloat16", accuracy="fast", **fixed) == "wgmma float8_e4m3fn"
-    assert told("float32", "float32", accuracy="fast", **fixed) == "wgmma tfloat32"
 
 
 def test_an_error_above_torchs_is_shown():
