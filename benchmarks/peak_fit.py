@@ -45,10 +45,11 @@ def readings(path: Path) -> list[Reading]:
     found = []
     for group, rows in json.loads(path.read_text())["rows"].items():
         for row in rows:
-            request = msgspec.convert(row["request"], Request) if "request" in row else None
-            for kind, values, _, _, seconds, *_ in row["tried"]["plans"] if request else ():
-                fields = dict(zip(row["tried"]["fields"][kind], values, strict=True))
-                kernel = store.kernel_of({kind: fields})
+            request = msgspec.convert(row["request"], Request) if "request" in row else None  # a fault
+            tried = row.get("tried", {"plans": []})
+            for kind, values, _, _, seconds, *_ in tried["plans"]:
+                fields = dict(zip(tried["fields"][kind], values, strict=True))
+                kernel = store.kernel_of({kind: tried["shared"][kind] | fields})
                 if kind == "engine" and kernel is not None:
                     found.append(Reading(group, request, kernel, seconds))
     return found

@@ -53,22 +53,39 @@ def described(torch: Any, given: tuple) -> Request:
 
 
 def columns(found: tuning.Found) -> dict[str, Any]:
-    """Every plan that was timed: its kernel's kind and fields in their order, then what `names` says."""
-    kinds = {type(each.plan.kernel) for each in found.tried}
+    """Every plan that was tried: by kind what all its kernels share, and the fields whose values stand in each row."""
+    right = [each for each in found.tried if each.seconds]
+    kernels: dict[str, list[dict[str, Any]]] = {}
+    for each in right:
+        kernels.setdefault(store.kind_of(each.plan.kernel), []).append(msgspec.structs.asdict(each.plan.kernel))
+    shared = {
+        kind: {name: value for name, value in of[0].items() if all(kernel[name] == value for kernel in of)}
+        for kind, of in kernels.items()
+    }
+    fields = {kind: [name for name in of[0] if name not in shared[kind]] for kind, of in kernels.items()}
     return {
-        "fields": {kind.__name__.lower(): kind.__struct_fields__ for kind in kinds},
+        "shared": shared,
+        "fields": fields,
         "names": ["kind", "fields", "group_m", "predicted_s", "seconds", "rounds", "error"],
         "plans": [
             [
-                type(each.plan.kernel).__name__.lower(), msgspec.structs.astuple(each.plan.kernel), each.plan.group_m,
-                each.plan.predicted_s, statistics.median(each.seconds), len(each.seconds), each.error,
+                kind := store.kind_of(each.plan.kernel),
+                [getattr(each.plan.kernel, name) for name in fields[kind]],
+                each.plan.group_m,
+                short(each.plan.predicted_s),
+                short(statistics.median(each.seconds)),
+                len(each.seconds),
+                short(each.error),
             ]
-            for each in found.tried if each.seconds
+            for each in right
         ],
-        "faults": [
-            [msgspec.to_builtins(each.plan.kernel), each.fault] for each in found.tried if each.fault
-        ],
-    }  # fmt: skip
+        "faults": [[msgspec.to_builtins(each.plan.kernel), each.fault] for each in found.tried if each.fault],
+    }
+
+
+def short(value: float) -> float | None:
+    """Four digits of a number; None of what is none."""
+    return float(f"{value:.4g}") if math.isfinite(value) else None
 
 
 def told(found: tuning.Found, taken_s: float) -> dict[str, Any]:
@@ -110,7 +127,7 @@ def written(path: Path, rows: dict[str, list[dict[str, Any]]], device: store.Dev
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_suffix(".new")
-    fresh.write_text(json.dumps(content) + "\n")
+    fresh.write_text(json.dumps(content).replace('{"m": ', '\n{"m": ') + "\n")
     fresh.replace(path)
 
 

@@ -69,7 +69,8 @@ def test_a_row_keeps_all_times_and_the_store_what_is_better(peak, monkeypatch, t
         tried = row["tried"]
         assert len(tried["plans"]) > 10
         for kind, fields, *_ in tried["plans"]:
-            assert store.KERNELS[kind](**dict(zip(tried["fields"][kind], fields, strict=True)))
+            own = dict(zip(tried["fields"][kind], fields, strict=True))
+            assert store.KERNELS[kind](**tried["shared"][kind], **own)
     told = capsys.readouterr().out.splitlines()
     assert len(told) == 5
     assert all(len(line) < 400 for line in told)
