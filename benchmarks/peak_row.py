@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 L2_BYTES = 60e6  # of an H200
 SAMPLED = 256  # rows of D that are compared with float64, spread over all of it
-#: of the largest result: what roundings alone may put two results apart by
-DIGITS = {"float32": 2e-6, "tfloat32": 5e-3, "float16": 2.0**-10, "bfloat16": 2.0**-7}
+#: of the largest result: what roundings alone may put two results apart by; `sums` are float32 of 16-bit operands, whose
+#: accumulator cuts
+DIGITS = {"float32": 2e-6, "tfloat32": 5e-3, "float16": 2.0**-10, "bfloat16": 2.0**-7, "sums": 1e-4}
 LAYOUT = re.compile(r"(?P<a>[nt])(?P<b>[nt])(\+(?P<past>\d+))?(/(?P<ld>\d+))?")
 
 
@@ -168,5 +169,6 @@ class Row:
         if not bool(apart.isfinite().all()):
             return False
         form = "bfloat16" if self.eight else str(self.out_type).removeprefix("torch.")
-        form = "tfloat32" if self.form == "float32" and self.accuracy == "fast" else form
+        if form == "float32" and (self.form != "float32" or self.accuracy == "fast"):
+            form = "tfloat32" if self.form == "float32" else "sums"
         return float(apart.max()) <= max(far, DIGITS[form] * float(t.float().abs().max()))
