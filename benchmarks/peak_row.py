@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 L2_BYTES = 60e6  # of an H200
 SAMPLED = 256  # rows of D that are compared with float64, spread over all of it
-#: of the largest result: what roundings alone may put two results apart by; `sums` are float32 of 16-bit operands, whose
-#: accumulator cuts
+#: of the largest result: what roundings alone may put two results apart by; `sums` are float32 of 16-bit operands,
+#: whose accumulator cuts
 DIGITS = {"float32": 2e-6, "tfloat32": 5e-3, "float16": 2.0**-10, "bfloat16": 2.0**-7, "sums": 1e-4}
 LAYOUT = re.compile(r"(?P<a>[nt])(?P<b>[nt])(\+(?P<past>\d+))?(/(?P<ld>\d+))?")
 

@@ -282,7 +282,7 @@ def test_a_sanitizers_last_line_is_read():
 def test_every_file_of_kernels_is_asked_for():
     """The work's cases name a plan of each: which files really ran is told by the GPU's run."""
     work = script("peak_sanitizer_work")
-    assert {"gemm.cu", "gemv.cu", "repack.cu", "split.cu", "threads.cu"} <= set(work.all_files())
+    assert {"gemm.cu", "gemv.cu", "repack.cu", "split.cu"} <= set(work.all_files())
     assert len({case.name for case in work.CASES}) == len(work.CASES)
 
 
