@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 from tests.kernels import machine_code
 
 from gemmlab.peak import float32
-from gemmlab.peak.float32 import MOST_K, THREADS, split, split_form, text_of
+from gemmlab.peak.float32 import MOST_K, split, split_form
 from gemmlab.peak.stored import Stored
 from gemmlab.record import GemmlabError
 
-LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 16448)
+LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096, 4160, 8192, 16384, 16448)
 TURNED = ((False, False), (False, True), (True, False), (True, True))
 
 
@@ -19,19 +19,20 @@ def test_every_row_is_held_or_read_twice(padded, turned, rows):
     form = split_form(padded, *turned)
     if not form.looped:
         assert all(turned) or 4 * form.team * form.held >= padded
-        assert not any(turned) or 8 * form.deep * form.cluster >= padded
-    assert THREADS % form.team == 0
+        assert not any(turned) or form.threads // 32 * form.deep * form.cluster >= padded
+    assert form.threads % form.team == 0
     for side in set(turned):
         blocks = form.blocks(rows, turned=side)
         assert blocks % form.cluster == 0
-        at_a_time = 32 / form.cluster if side else THREADS / form.team
+        at_a_time = 32 / form.cluster if side else form.threads / form.team
         assert blocks * at_a_time >= rows > (blocks - form.cluster) * at_a_time
 
 
 def test_rows_that_fit_registers_are_read_once():
     assert not any(split_form(padded, False, False).looped for padded in LENGTHS if padded <= 16384)
-    assert not any(split_form(padded, True, True).looped for padded in LENGTHS if padded <= 4096)
+    assert not any(split_form(padded, True, True).looped for padded in LENGTHS if padded <= 16384)
     assert split_form(16448, False, False).looped
+    assert split_form(16448, True, True).looped
 
 
 @pytest.mark.parametrize("padded", LENGTHS)
@@ -52,17 +53,6 @@ def test_the_split_reads_and_writes_wide_and_does_not_spill(padded, turned, tmp_
     if any(turned):
         assert machine_code.having(stores, "128")
     assert "ACQBULK" in opcodes  # it waits for the kernel before it
-
-
-def test_the_threads_of_the_other_way_do_not_spill(tmp_path):
-    machine_code.need("cuda.bindings")
-    from gemmlab.kernels.nvrtc import compiled
-
-    text, headers = text_of("threads.cu", "refused.cuh")
-    opcodes, usage = machine_code.read(compiled(text, headers=headers).code, tmp_path)
-    assert not usage.stack
-    assert not usage.local
-    assert "ACQBULK" in opcodes
 
 
 def test_a_k_that_the_copy_engine_cannot_address_is_refused():

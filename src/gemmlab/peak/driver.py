@@ -58,12 +58,22 @@ def checked(status: int, of: Any = None) -> None:
     raise GemmlabError(f"CUDA's driver: {name.value.decode() if name.value else status}")
 
 
+def enter(device: int) -> None:
+    """Give a thread that has used no GPU the context of a device, as CUDA's runtime does at a thread's first call."""
+    api, context = library(), ctypes.c_void_p()
+    checked(api.cuCtxGetCurrent(ctypes.byref(context)))
+    if not context:
+        checked(api.cuDevicePrimaryCtxRetain(ctypes.byref(context), device))
+        checked(api.cuCtxSetCurrent(context))
+
+
 class Kernel:
     """One function of a module in the current context."""
 
     def __init__(self, code: bytes, name: str, shared_bytes: int = 0, *, wide_clusters: bool = False) -> None:
         self.api = library()
-        self.module, self.function = ctypes.c_void_p(), ctypes.c_void_p()
+        self.context, self.module, self.function = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+        checked(self.api.cuCtxGetCurrent(ctypes.byref(self.context)))
         checked(self.api.cuModuleLoadData(ctypes.byref(self.module), code))
         checked(self.api.cuModuleGetFunction(ctypes.byref(self.function), self.module, name.encode()))
         self.shared_bytes = shared_bytes
@@ -91,11 +101,18 @@ class Launch:
         self.call, self.at = kernel.api.cuLaunchKernelEx, ctypes.byref(self.config)
 
     def __call__(self, stream: int) -> None:
-        """Put it on a stream; raises GemmlabError where the driver refuses."""
+        """Put it on a stream; raises GemmlabError where the driver refuses.
+
+        Arguments are copied before it returns. A thread that has used no GPU yet, or another one, is lent the context
+        of the kernel: asked only once it was refused, so that others pay nothing.
+        """
         self.config.stream = stream
-        status = self.call(self.at, self.kernel.function, self.pointers, None)
-        if status:
-            checked(status)
+        if self.call(self.at, self.kernel.function, self.pointers, None):
+            checked(self.kernel.api.cuCtxPushCurrent_v2(self.kernel.context))
+            try:
+                checked(self.call(self.at, self.kernel.function, self.pointers, None))
+            finally:
+                checked(self.kernel.api.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p())))
 
 
 def tensor_map(address: int, rows: int, columns: int, ld: int, element_bytes: int, box: tuple[int, int]) -> Any:

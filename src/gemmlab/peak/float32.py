@@ -1,4 +1,4 @@
-"""float32 on the tensor cores: both operands as two float16 each, and threads for what those cannot say."""
+"""float32 on the tensor cores: both operands as two float16 each, and another way for what those cannot say."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from gemmlab.kernels.nvrtc import kept
 from gemmlab.peak.driver import Kernel, Launch
 from gemmlab.peak.engine import FOLDER
 from gemmlab.peak.stored import Stored
+from gemmlab.peak.tf32x3 import Tf32x3, tf32x3_launch
 from gemmlab.record import GemmlabError
 from gemmlab.units import ceil_div, round_up
 
-THREADS = 256  # of a block, of both kernels
-WARPS = THREADS // 32
-THREADS_BLOCKS = 528  # four on each SM
+THREADS = 256  # of a block; twice as many where a turned operand's rows need them
 SIDE = 32  # rows of a turned operand that a block takes
 HELD, MOST_HELD = 8, 16  # chunks of four elements of a thread
-DEEPEST = 64  # elements along k that a thread holds of a turned operand
-MOST_CLUSTER = 8
+DEEP = 16  # elements along k that a thread holds of a turned operand, or a multiple: whole sectors of pieces
+#: threads of a block, blocks of a cluster, and what a thread may hold, of a turned operand: first what fills more SMs
+TURNED = ((THREADS, 1, 16), (THREADS, 2, 16), (THREADS, 4, 16), (THREADS, 8, 80), (THREADS, 16, 80), (512, 16, 64))
+PORTABLE = 8  # blocks of a cluster on any chip: CUDA C++ Programming Guide, thread block clusters
 MOST_K = 1 << 30  # both pieces lie in a row, whose coordinates are 31 bits
 
 
@@ -32,6 +33,7 @@ class Split(msgspec.Struct, frozen=True, kw_only=True):
 
     a_turned: bool = False  #: A's rows in memory run along m
     b_turned: bool = False  #: B's run along n
+    threads: int = THREADS  #: of a block
     team: int = 32  #: threads of a row along k
     held: int = 1  #: chunks of four elements that each of them holds
     deep: int = 16  #: elements along k that a thread holds of a turned operand
@@ -42,7 +44,12 @@ class Split(msgspec.Struct, frozen=True, kw_only=True):
         """Blocks of an operand, whole clusters."""
         if turned:
             return ceil_div(rows, SIDE) * self.cluster
-        return round_up(ceil_div(rows, THREADS // self.team), self.cluster)
+        return round_up(ceil_div(rows, self.threads // self.team), self.cluster)
+
+    @property
+    def shared_bytes(self) -> int:
+        """Shared memory that a launch asks for: 32 rows of each warp's parts, an odd number of 16 bytes each."""
+        return self.threads * (self.deep // 8 | 1) * 16 if self.a_turned or self.b_turned else 0
 
     def text(self) -> tuple[str, dict[str, str]]:
         """The kernel's text with its macros before it, and the headers that it includes by name."""
@@ -53,6 +60,11 @@ class Split(msgspec.Struct, frozen=True, kw_only=True):
 
 def split_form(padded: int, a_turned: bool, b_turned: bool) -> Split:
     """The form for rows of `padded` elements, a multiple of 64: as many threads of a row as hold it, up to a block."""
+    turned, looped = Split(a_turned=a_turned, b_turned=b_turned), False
+    if a_turned or b_turned:
+        turned, looped = turned_form(turned, padded)
+    if a_turned and b_turned:
+        return replace(turned, looped=looped)
     team, held = 32, HELD
     while team < THREADS and 4 * team * held < padded:
         team *= 2
@@ -60,33 +72,23 @@ def split_form(padded: int, a_turned: bool, b_turned: bool) -> Split:
         held = next(held for held in (1, 2, 4, 8) if 4 * team * held >= padded)
     elif 4 * team * held < padded:
         held = MOST_HELD
-    deep, cluster = 16, 1
-    while deep < DEEPEST and WARPS * deep * MOST_CLUSTER < padded:
-        deep *= 2
-    while cluster < MOST_CLUSTER and WARPS * deep * cluster < padded:
-        cluster *= 2
-    along, turned = not (a_turned and b_turned), a_turned or b_turned
-    form = Split(
-        a_turned=a_turned,
-        b_turned=b_turned,
-        looped=(along and 4 * team * held < padded) or (turned and WARPS * deep * cluster < padded),
-    )
-    form = replace(form, team=team, held=held) if along else form
-    return replace(form, deep=deep, cluster=cluster) if turned else form
+    return replace(turned, team=team, held=held, looped=looped or 4 * team * held < padded)
+
+
+def turned_form(form: Split, padded: int) -> tuple[Split, bool]:
+    """Blocks that share k of a turned operand and what each thread holds of it, and whether that is not all."""
+    for threads, cluster, deepest in TURNED:
+        deep = max(DEEP, round_up(ceil_div(padded, threads // 32 * cluster), DEEP))
+        if deep <= deepest:
+            return replace(form, threads=threads, cluster=cluster, deep=deep), False
+    return replace(form, threads=THREADS, cluster=PORTABLE, deep=2 * DEEP), True
 
 
 @lru_cache(maxsize=64)
 def split_kernel(form: Split, device: int) -> Kernel:
     """The compiled kernel on a device, whose context is current."""
     text, headers = form.text()
-    return Kernel(kept(text, headers=headers), "split")
-
-
-@lru_cache(maxsize=4)
-def threads_kernel(device: int) -> Kernel:
-    """The kernel of threads.cu on a device, whose context is current."""
-    text, headers = text_of("threads.cu", "refused.cuh")
-    return Kernel(kept(text, headers=headers), "by_threads")
+    return Kernel(kept(text, headers=headers), "split", form.shared_bytes, wide_clusters=form.cluster > PORTABLE)
 
 
 def text_of(name: str, *headers: str) -> tuple[str, dict[str, str]]:
@@ -105,12 +107,6 @@ class SplitOperand(ctypes.Structure):
         ("rows", ctypes.c_int),
         ("blocks", ctypes.c_int),
     )
-
-
-class Matrix(ctypes.Structure):
-    """`Matrix` of threads.cu."""
-
-    _fields_ = (("at", ctypes.c_void_p), ("along_side", ctypes.c_longlong), ("along_k", ctypes.c_longlong))
 
 
 class Pieces(NamedTuple):
@@ -148,7 +144,7 @@ def split(a: Stored, b: Stored, k: int, torch: Any, device: int) -> Pieces:
     ]
     launch = split_kernel(form, device).prepare(
         (operands[0].blocks + operands[1].blocks,),
-        THREADS,
+        form.threads,
         (*operands, ctypes.c_int(k), ctypes.c_int(padded)),
         early=True,
     )
@@ -158,13 +154,20 @@ def split(a: Stored, b: Stored, k: int, torch: Any, device: int) -> Pieces:
     return Pieces(buffer, left, right, (a_scale, b_scale), padded, (refused, sum(sides)), launch)
 
 
-def by_threads(
-    refused: tuple[int, int], a: Stored, b: Stored, d: Stored, sides: tuple[int, int, int], device: int
+def otherwise(
+    refused: tuple[int, int], a: Stored, b: Stored, d: Stored, sides: tuple[int, int, int], device: int, sms: int
 ) -> Launch:
-    """The launch that multiplies float32 by threads where one of the bytes of `refused` is not zero by then."""
-    m, n, k = sides
-    matrices = [Matrix(each.address, *((each.ld, 1) if each.along_k else (1, each.ld))) for each in (a, b)]
-    told = (ctypes.c_void_p(refused[0]), ctypes.c_int(refused[1]))
-    values = (*told, *matrices, ctypes.c_void_p(d.address), ctypes.c_longlong(d.ld), *map(ctypes.c_int, (m, n, k)))
-    grid = (min(ceil_div(m, 64) * ceil_div(n, 64), THREADS_BLOCKS),)
-    return threads_kernel(device).prepare(grid, THREADS, values, early=True)
+    """The launch that makes results of refused rows and columns from the operands as they lie, and does nothing else.
+
+    One form for all sides and no shares of k, so that a result depends on its row and its column alone.
+    """
+    form = Tf32x3(
+        block_k=64,
+        stages=3,
+        a_sides=not a.along_k,
+        b_sides=not b.along_k,
+        a_wide=a.on_road,
+        b_wide=b.on_road,
+        early=True,
+    )
+    return tf32x3_launch(form, a, b, d, sides, device, programs=sms, refused=refused)

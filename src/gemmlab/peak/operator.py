@@ -31,11 +31,40 @@ def remember(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
 
 def gradients(ctx: Any, d: torch.Tensor) -> tuple[Any, ...]:
     """DA = dD B^T and DB = A^T dD, multiplied in the same way."""
+    return multiplied_back(ctx, d, torch.ops.gemmlab.matmul)
+
+
+def multiplied_back(ctx: Any, d: torch.Tensor, matmul: Any) -> tuple[Any, ...]:
+    """The gradients by a function that multiplies."""
     a, b = ctx.saved_tensors
     rows, left = (d, a) if b.dim() > 2 else (d.reshape(-1, d.shape[-1]), a.reshape(-1, a.shape[-1]))
-    to_a = torch.ops.gemmlab.matmul(d, b.mT, *ctx.how) if ctx.needs_input_grad[0] else None
-    to_b = torch.ops.gemmlab.matmul(left.mT, rows, *ctx.how) if ctx.needs_input_grad[1] else None
+    to_a = matmul(d, b.mT, *ctx.how) if ctx.needs_input_grad[0] else None
+    to_b = matmul(left.mT, rows, *ctx.how) if ctx.needs_input_grad[1] else None
     return to_a, to_b, None, None
 
 
 multiply.register_autograd(gradients, setup_context=remember)
+
+
+class Product(torch.autograd.Function):
+    """The same for tensors that are there: an operator's own way to a gradient takes longer than a small product."""
+
+    @staticmethod
+    def forward(a: torch.Tensor, b: torch.Tensor, accuracy: str, deterministic: bool) -> torch.Tensor:
+        """A times B into a new tensor."""
+        from gemmlab.peak.tensors import product
+
+        found: torch.Tensor = product(a, b, None, accuracy, deterministic)
+        return found
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
+        """Keep what the gradients are made of."""
+        remember(ctx, inputs, output)
+
+    @staticmethod
+    def backward(ctx: Any, d: torch.Tensor) -> tuple[Any, ...]:
+        """Both gradients, which have gradients of their own."""
+        from gemmlab.peak.tensors import matmul
+
+        return multiplied_back(ctx, d, matmul)

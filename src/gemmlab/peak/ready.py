@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from gemmlab.peak.asking import lying
-from gemmlab.peak.driver import Launch
-from gemmlab.peak.float32 import by_threads, split
+from gemmlab.peak.driver import Launch, enter
+from gemmlab.peak.float32 import otherwise, split
 from gemmlab.peak.multiply import multiplying, repacked, workspace_of
 from gemmlab.peak.planned import Plan
 from gemmlab.peak.stored import Stored, stored
-from gemmlab.peak.vector import Vector, vector_launch
+from gemmlab.peak.tf32x3 import Tf32x3, tf32x3_launch, tf32x3_workspace
+from gemmlab.peak.vector import Vector, vector_launch, vector_workspace
 
 
 class Ready:
@@ -31,6 +32,7 @@ def ready(torch: Any, a: Any, b: Any, d: Any, plan: Plan) -> Ready:
     (read_a, left), (read_b, right), to = lying(a, 1), lying(b, 0), row_major(d)
     copies = [copy for copy, given in ((read_a, a), (read_b, b)) if copy is not given]
     with torch.cuda.device(device):
+        enter(device)
         launches, buffers = launches_of(torch, plan, left, right, to, sides, device)
     return Ready(launches, buffers + copies, device)
 
@@ -42,8 +44,14 @@ def launches_of(
 
     Nothing here depends on an address but by its last four bits and by holding it: `chain` moves what is made once.
     """
+    sms = torch.cuda.get_device_properties(device).multi_processor_count
+    if isinstance(plan.kernel, Tf32x3):
+        kept, workspace = tf32x3_workspace(plan.kernel, sides[0], sides[1], torch, device)
+        given = {"group_m": plan.group_m, "programs": sms, "workspace": workspace}
+        return [tf32x3_launch(plan.kernel, a, b, d, sides, device, **given)], kept
     if isinstance(plan.kernel, Vector):
-        return [vector_launch(plan.kernel, a, b, d, device)], []
+        kept, workspace = vector_workspace(plan.kernel, a, b, torch, device)
+        return [vector_launch(plan.kernel, a, b, d, device, workspace)], kept
     buffers: list[Any] = []
     launches: list[Launch] = []
     left, right, scales, apart = a, b, (0, 0), 0
@@ -70,14 +78,14 @@ def launches_of(
             sides,
             device,
             group_m=plan.group_m,
-            sms=torch.cuda.get_device_properties(device).multi_processor_count,
+            sms=sms,
             scales=scales,
             map_k=apart,
             workspace=workspace,
         )
     )
     if plan.split:  # rows whose numbers lie too far apart for two float16, infinities and NaN
-        launches.append(by_threads(pieces.refused, a, b, d, sides, device))
+        launches.append(otherwise(pieces.refused, a, b, d, sides, device, sms))
     return launches, buffers
 
 

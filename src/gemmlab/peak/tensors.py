@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad
 
-from gemmlab.peak.asking import asked, request_of
+from gemmlab.peak.asking import asked, lying, request_of
 from gemmlab.peak.choosing import plan_for
+from gemmlab.peak.operator import Product
 from gemmlab.peak.planned import Plan
-from gemmlab.peak.ready import Ready, ready
+from gemmlab.peak.ready import ready
 from gemmlab.peak.store import chosen, device_of
+from gemmlab.peak.warm import Warm, warm
 
-KEPT = 4096
-
-#: launches that are ready, by the addresses, shapes and strides of what they multiply
-_ready: dict[tuple[Any, ...], Ready] = {}
+KEPT = 4096  # geometries of a thread
+PLAIN = (torch.Tensor, torch.nn.Parameter)  # tensors that have memory; other kinds have ways of their own
 
 
 def matmul(
@@ -35,12 +37,19 @@ def matmul(
     Raises GemmlabError for tensors that are on no Hopper GPU or on two devices, types and shapes that do not multiply,
     an `out` that overlaps an operand, and where CUDA's packages are missing.
     """
-    wanted = torch.is_grad_enabled() and any(getattr(each, "requires_grad", False) for each in (a, b))
-    if torch.compiler.is_compiling() or (wanted and out is None):
-        found: torch.Tensor = torch.ops.gemmlab.matmul(a, b, accuracy, deterministic)
+    if torch.compiler.is_compiling():
+        found = torch.ops.gemmlab.matmul(a, b, accuracy, deterministic)
         return found if out is None else out.copy_(found)
-    if wanted:
-        raise RuntimeError("out= does not support automatic differentiation, as in torch: leave it out")
+    try:
+        tracked = a.requires_grad or b.requires_grad or (out is not None and out.requires_grad)
+    except AttributeError:  # no tensors: `asked` says so
+        tracked = False
+    if forward_ad._current_level >= 0 or (tracked and torch.is_grad_enabled()):
+        if out is not None:
+            raise RuntimeError("out= does not support automatic differentiation, as in torch: leave it out")
+        if forward_ad._current_level < 0 and type(a) in PLAIN and type(b) in PLAIN:
+            return Product.apply(a, b, accuracy, deterministic)
+        return torch.ops.gemmlab.matmul(a, b, accuracy, deterministic)
     return product(a, b, out, accuracy, deterministic)
 
 
@@ -64,41 +73,60 @@ def plan(
 
 def product(a: Any, b: Any, out: Any, accuracy: str, deterministic: bool) -> Any:
     """The product without autograd."""
-    key: tuple[Any, ...] | None = None
-    if out is not None and all(isinstance(each, torch.Tensor) for each in (a, b, out)) and a.dim() == b.dim() == 2:
-        key = (
-            a.data_ptr(), a.shape, a.stride(), a.dtype, b.data_ptr(), b.shape, b.stride(), b.dtype,
-            out.data_ptr(), out.shape, out.stride(), out.dtype, accuracy, deterministic,
+    try:
+        at_a, at_b, at_d = a.data_ptr(), b.data_ptr(), 0
+        key: tuple[Any, ...] = (
+            a.shape, a.stride(), a.dtype, a.get_device(), at_a & 15, b.shape, b.stride(), b.dtype, b.get_device(),
+            at_b & 15, accuracy, deterministic,
         )  # fmt: skip
-        found = _ready.get(key)
-        if found is not None:
-            found.launch(torch.cuda.current_stream(found.device).cuda_stream)
-            return out
+        if out is not None:
+            at_d = out.data_ptr()
+            key = (*key, out.shape, out.stride(), out.dtype, out.get_device(), at_d & 15)
+        found = _kept.warm.get(key)
+    except (
+        AttributeError,
+        RuntimeError,
+        TypeError,
+    ):  # no tensors, or such as have no memory: `asked` says what is wrong
+        key, found = (), None
+    if found is not None and found.age == Kept.age:
+        return found(a, b, out, at_a, at_b, at_d)
     left, right, shape, d = asked(torch, a, b, out)
     if min(*left.shape, right.shape[-1]) == 0:
         return (d if out is None else out).zero_().reshape(shape)
-    if left.dim() == 3:
-        for index in range(left.shape[0]):
-            run(left[index], right[index], d[index], accuracy, deterministic)
-    else:
-        kept = run(left, right, d, accuracy, deterministic)
-        if key is not None and d is out and not kept.buffers:
-            if len(_ready) >= KEPT:
-                _ready.clear()
-            _ready[key] = kept
-    if out is None:
-        return d.reshape(shape)
-    return out if d is out else out.copy_(d.reshape(out.shape))
+    to = d.reshape(shape) if out is None else out
+    found = warm(torch, (a, b, to), (left, right, d), accuracy, deterministic)
+    if found is None:
+        return copied(left, right, d, to, accuracy, deterministic)
+    if len(_kept.warm) >= KEPT:
+        _kept.warm.clear()
+    _kept.warm[key] = found
+    found.age = Kept.age
+    return found(a, b, to, at_a, at_b, to.data_ptr())
 
 
-def run(a: Any, b: Any, d: Any, accuracy: str, deterministic: bool) -> Ready:
-    """Multiply two matrices into a third on the current stream."""
-    request = request_of(torch, a, b, d, accuracy, deterministic)
-    found = ready(torch, a, b, d, chosen(request, device_of(torch, a.device.index)))
-    found.launch(torch.cuda.current_stream(found.device).cuda_stream)
-    return found
+def copied(left: Any, right: Any, d: Any, to: Any, accuracy: str, deterministic: bool) -> Any:
+    """The product where something must be copied at each call: an operand to strides that are read, or D to its own."""
+    for matrices in zip(left, right, d, strict=True) if left.dim() == 3 else ((left, right, d),):
+        a, b, result = lying(matrices[0], 1)[0], lying(matrices[1], 0)[0], matrices[2]
+        plan = chosen(request_of(torch, a, b, result, accuracy, deterministic), device_of(torch, a.device.index))
+        found = ready(torch, a, b, result, plan)
+        found.launch(torch.cuda.current_stream(found.device).cuda_stream)
+    return to if to.data_ptr() == d.data_ptr() else to.copy_(d.reshape(to.shape))
+
+
+class Kept(threading.local):
+    """What a thread has multiplied, by all that its plans depend on."""
+
+    age = 0  #: of all threads' together: what was kept at a lesser one is chosen again
+
+    def __init__(self) -> None:
+        self.warm: dict[tuple[Any, ...], Warm] = {}
+
+
+_kept = Kept()
 
 
 def forget() -> None:
-    """Choose again, whatever was multiplied before."""
-    _ready.clear()
+    """Choose again, whatever was multiplied before, in all threads."""
+    Kept.age += 1

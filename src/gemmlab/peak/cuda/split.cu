@@ -1,25 +1,35 @@
 // Both operands of a float32 multiplication as two float16 each, in one launch, read once and written once where a row fits
 // registers. A row that cannot be said so is told of in `refused`, and whoever launched takes another way.
 //
-// What Python sets: A_TURNED, B_TURNED (operands whose rows in memory run along m, n); TEAM (threads of a row along k), HELD
-// (chunks of 16 bytes of a thread); DEEP and CLUSTER (of turned.cuh); LOOPED (rows do not fit: they are read twice).
+// What Python sets: A_TURNED, B_TURNED (operands whose rows in memory run along m, n); THREADS of a block; TEAM (threads of a
+// row along k), HELD (chunks of 16 bytes of a thread); DEEP, CLUSTER (of turned.cuh); LOOPED (rows do not fit: read twice).
 #include "pieces.cuh"
 #if A_TURNED || B_TURNED
 #include "turned.cuh"
 #endif
 
+// A chunk of a row that ends `behind` elements into the last of its `chunks`: what lies after it may be no one's memory.
+DEVICE float4 chunk_of(const float4* aligned, u32 chunk, u32 chunks, u32 behind) {
+  if (chunk + 1 < chunks || (behind == 0 && chunk < chunks)) return __ldcg(aligned + chunk);
+  float4 found = make_float4(0, 0, 0, 0);
+  if (chunk < chunks) {
+    const float* at = (const float*)(aligned + chunk);
+    found.x = __ldcg(at);
+    if (behind > 1) found.y = __ldcg(at + 1);
+    if (behind > 2) found.z = __ldcg(at + 2);
+  }
+  return found;
+}
+
 // held[i] is elements 4 c .. 4 c + 3 of a row, c = first + 32 i + lane, zeros past its end. `aligned` is `past` elements
 // before the row: what a row off the road lacks is its neighbour's.
 DEVICE void fetch_row(float4 (&held)[HELD], const float4* aligned, u32 past, u32 first, u32 lane, u32 k) {
-  const u32 chunks = (k + past + 3) / 4;
+  const u32 chunks = (k + past + 3) / 4, behind = (k + past) % 4;
 #pragma unroll
-  for (int i = 0; i < HELD; i++) {
-    const u32 chunk = first + 32 * i + lane;
-    held[i] = chunk < chunks ? __ldcg(aligned + chunk) : make_float4(0, 0, 0, 0);
-  }
+  for (int i = 0; i < HELD; i++) held[i] = chunk_of(aligned, first + 32 * i + lane, chunks, behind);
   if (past) {
     float4 extra = make_float4(0, 0, 0, 0);
-    if (lane == 31 && first + 32 * HELD < chunks) extra = __ldcg(aligned + first + 32 * HELD);
+    if (lane == 31) extra = chunk_of(aligned, first + 32 * HELD, chunks, behind);
 #pragma unroll
     for (int i = 0; i < HELD; i++) {
       const float4 own = held[i], ahead = held[i + 1 < HELD ? i + 1 : 0];
@@ -34,23 +44,13 @@ DEVICE void fetch_row(float4 (&held)[HELD], const float4* aligned, u32 past, u32
                             : make_float4(own.w, next.x, next.y, next.z);
     }
   }
-#pragma unroll
-  for (int i = 0; i < HELD; i++) {
-    const u32 at = 4 * (first + 32 * i + lane);
-    if (at + 3 >= k) {
-      if (at + 0 >= k) held[i].x = 0;
-      if (at + 1 >= k) held[i].y = 0;
-      if (at + 2 >= k) held[i].z = 0;
-      held[i].w = 0;
-    }
-  }
 }
 
 DEVICE void along(const Operand& of, int block, u32 k, u32 padded) {
   constexpr int WARPS = TEAM / 32;
-  __shared__ u32 most[8], least[8];
+  __shared__ u32 most[THREADS / 32], least[THREADS / 32];
   const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
-  const long long row = block * (256LL / TEAM) + thread / TEAM;
+  const long long row = block * (long long)(THREADS / TEAM) + thread / TEAM;
   if (row >= of.rows) return;
   const float* x = of.x + row * of.ld;
   const u32 past = ((u64)x & 15) / 4, first = warp % WARPS * 32 * HELD;
@@ -91,7 +91,7 @@ DEVICE void along(const Operand& of, int block, u32 k, u32 padded) {
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(THREADS, (DEEP <= 32 && HELD <= 8 ? 1024 : 512) / THREADS)
 #if CLUSTER > 1
     __cluster_dims__(CLUSTER, 1, 1)
 #endif

@@ -1,0 +1,143 @@
+"""Multiplications of one geometry: asked, planned and made ready once, then called wherever their operands lie."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from gemmlab.peak.asking import asked, extent, lying, request_of
+from gemmlab.peak.chain import Chain, ImmovableError
+from gemmlab.peak.driver import enter
+from gemmlab.peak.ready import row_major
+from gemmlab.peak.store import chosen, device_of
+from gemmlab.peak.stored import MOST_SIDE, ROAD_BYTES
+from gemmlab.peak.zeros import Zeros
+
+
+class Warm:
+    """What one thread keeps for tensors of some shapes, strides, types and alignments; none of their memory.
+
+    `chains` are those of a batch's first matrices, after which alignments repeat; `steps` are bytes between its `count`
+    matrices of A, B and D.
+    """
+
+    def __init__(
+        self, torch: Any, a: Any, b: Any, d: Any, chains: list[Chain], steps: tuple[int, int, int], count: int
+    ) -> None:
+        self.torch, self.index, self.empty = torch, a.device.index, allocator(torch)
+        self.shape, self.strides, self.dtype = d.shape, d.stride(), d.dtype
+        self.a_bytes, self.b_bytes, self.d_bytes = (end - start for start, end in map(extent, (a, b, d)))
+        self.chains, self.steps, self.count = chains, steps, count
+        self.buffer_bytes = max(chain.buffer_bytes for chain in chains)
+        self.zero_bytes = max(chain.zero_bytes for chain in chains)
+        self.age = 0  #: of what was known when it was planned
+        self.stream_of, self.several = raw_stream(torch), torch.cuda.device_count() > 1
+
+    def __call__(self, a: Any, b: Any, out: Any, at_a: int, at_b: int, at_d: int) -> Any:
+        """The product of tensors at these addresses, in `out` or, where that is None, in a new tensor."""
+        torch = self.torch
+        if self.several and torch.cuda.current_device() != self.index:
+            with torch.cuda.device(self.index):
+                return self(a, b, out, at_a, at_b, at_d)
+        if out is None:
+            out = self.empty(self.shape, self.strides, self.dtype)
+            at_d = out.data_ptr()
+        else:
+            if (at_d < at_a + self.a_bytes and at_a < at_d + self.d_bytes) or (
+                at_d < at_b + self.b_bytes and at_b < at_d + self.d_bytes
+            ):
+                asked(torch, a, b, out)
+            torch.autograd.graph.increment_version(out)  # as torch's own functions do where they write
+        self.launch(at_a, at_b, at_d)
+        return out
+
+    def launch(self, at_a: int, at_b: int, at_d: int) -> None:
+        """Put all on the current stream; what it needs beside the tensors is that stream's again behind it."""
+        torch, stream = self.torch, self.stream_of(self.index)
+        buffer = zeros = 0
+        if self.buffer_bytes:
+            held = self.empty((self.buffer_bytes,), (1,), torch.uint8)
+            buffer = held.data_ptr()
+        if self.zero_bytes:
+            _held, zeros = zeros_of(torch, self.index).lent(stream, self.zero_bytes)
+        if self.count == 1:
+            self.chains[0]([at_a & -ROAD_BYTES, at_b & -ROAD_BYTES, at_d & -ROAD_BYTES, buffer, zeros], stream)
+            return
+        for at in range(self.count):
+            places = (
+                start + at * step & -ROAD_BYTES for start, step in zip((at_a, at_b, at_d), self.steps, strict=True)
+            )
+            self.chains[at % len(self.chains)]([*places, buffer, zeros], stream)
+
+
+def warm(
+    torch: Any, tensors: tuple[Any, Any, Any], operands: tuple[Any, Any, Any], accuracy: str, deterministic: bool
+) -> Warm | None:
+    """What multiplies `tensors`, A, B and D, as the `operands` that `asked` makes of them.
+
+    None where one of them must be copied at each call, or where a launch cannot be moved. Raises GemmlabError as
+    planning does.
+    """
+    a, b, d = tensors
+    left, right, to = operands
+    if any(each.data_ptr() != given.data_ptr() for each, given in zip(operands, tensors, strict=True)):
+        return None
+    if left.dim() == 3 and folds(left, right, to):
+        left, right, to = left.flatten(0, 1), right[0], to.flatten(0, 1)
+    count = left.shape[0] if left.dim() == 3 else 1
+    steps = tuple(each.stride(0) * each.element_size() if each.dim() == 3 else 0 for each in (left, right, to))
+    period = min(count, math.lcm(*(ROAD_BYTES // math.gcd(ROAD_BYTES, step) for step in steps)))
+    chains = []
+    with torch.cuda.device(a.device):
+        enter(a.device.index)
+        for at in range(period):
+            first, second, result = (each[at] if each.dim() == 3 else each for each in (left, right, to))
+            found = chain_of(torch, first, second, result, accuracy, deterministic)
+            if found is None:
+                return None
+            chains.append(found)
+    return Warm(torch, a, b, d, chains, (steps[0], steps[1], steps[2]), count)
+
+
+def folds(left: Any, right: Any, to: Any) -> bool:
+    """Whether a batch is one multiplication: all of it with one B, the rows of its A and of its D equally far apart."""
+    batch, rows = left.shape[:2]
+    return (
+        right.stride(0) == 0
+        and batch * rows <= MOST_SIDE
+        and all(each.stride(0) == rows * each.stride(1) for each in (left, to))
+    )
+
+
+def chain_of(torch: Any, a: Any, b: Any, d: Any, accuracy: str, deterministic: bool) -> Chain | None:
+    """The chain of three matrices, whose device is current; None where an operand must be copied, or it cannot move."""
+    (read_a, left), (read_b, right) = lying(a, 1), lying(b, 0)
+    if read_a is not a or read_b is not b:
+        return None
+    plan = chosen(request_of(torch, a, b, d, accuracy, deterministic), device_of(torch, a.device.index))
+    try:
+        return Chain(torch, plan, left, right, row_major(d), (a.shape[0], b.shape[1], a.shape[1]), a.device.index)
+    except ImmovableError:
+        return None
+
+
+@cache
+def raw_stream(torch: Any) -> Callable[[int], int]:
+    """What tells the current stream of a device as the driver knows it; torch's own short way where it has one."""
+    found = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+    return found or (lambda index: int(torch.cuda.current_stream(index).cuda_stream))
+
+
+@cache
+def allocator(torch: Any) -> Callable[[Any, Any, Any], Any]:
+    """What makes a tensor of a shape, strides and a type on the current device; what torch compiles calls the same."""
+    found = getattr(getattr(getattr(torch._C, "_dynamo", None), "guards", None), "_empty_strided_cuda", None)
+    return found or (lambda shape, strides, dtype: torch.empty_strided(shape, strides, dtype=dtype, device="cuda"))
+
+
+@cache
+def zeros_of(torch: Any, index: int) -> Zeros:
+    """The zeros of a device."""
+    return Zeros(torch, index)

@@ -1,0 +1,75 @@
+"""Launches that are made once and moved: every argument is as if it had been made for those addresses."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.peak.driver_in_words import in_words
+
+from gemmlab.peak import asking, chain
+from gemmlab.peak.chain import Chain, ImmovableError, Ledger, addresses, stand_in
+from gemmlab.peak.choosing import plan_for
+from gemmlab.peak.ready import launches_of, row_major
+
+BUFFER, ZEROS = 0x7F33_0000_0000, 0x7F44_0000_0000
+
+
+@pytest.fixture
+def torch(monkeypatch):
+    with in_words(monkeypatch) as found:
+        yield found
+
+
+def laid(torch, source, rows, columns, kind):
+    """A matrix of any layout, gap and offset."""
+    turned, gap, offset = source.random() < 0.5, source.choice([0, 0, 1, 8, 16]), source.choice([0, 0, 1, 2, 8])
+    tall, wide = (columns, rows) if turned else (rows, columns)
+    found = torch.zeros(offset + tall * (wide + gap), dtype=kind)[offset:].as_strided((tall, wide), (wide + gap, 1))
+    return found.t() if turned else found
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_moved_launches_are_those_of_the_addresses(torch, seed):
+    source = random.Random(seed)
+    m, n, k = (source.choice([1, 2, 7, 64, 100, 257, 1000, 4096]) for _ in range(3))
+    k = source.choice([k, 40_000])
+    kind = source.choice([torch.float32, torch.float16, torch.bfloat16, torch.float8_e4m3fn])
+    a, b = laid(torch, source, m, k, kind), laid(torch, source, k, n, kind)
+    d = torch.zeros(m, n + 1, dtype=torch.bfloat16 if kind.itemsize == 1 else kind)[:, : n + source.choice([0, 1])]
+    d = d[:, :n]
+    (read_a, left), (read_b, right) = asking.lying(a, 1), asking.lying(b, 0)
+    plan = plan_for(asking.request_of(torch, read_a, read_b, d, "vendor", source.random() < 0.5))
+    ledger, sides = Ledger(torch, BUFFER, ZEROS), (m, n, k)
+    there, _ = launches_of(ledger, plan, left, right, row_major(d), sides, 0)
+    moved = Chain(torch, plan, left, right, row_major(d), sides, 0)
+    assert (moved.buffer_bytes, moved.zero_bytes) == (ledger.bytes["empty"], ledger.bytes["zeros"])
+    launched = []
+    for launch in moved.launches:
+        launch.call = lambda *arguments: launched.append(len(arguments)) or 0
+    for places in (
+        [0x1000, 0x2000, 0x3000, 0x4000, 0x5000],  # elsewhere first, so that a word left behind is seen
+        [*(each.data_ptr() & -16 for each in (read_a, read_b, d)), BUFFER, ZEROS],
+    ):
+        moved(places, 0)
+    assert len(launched) == 2 * len(there)
+    assert len(there) == len(moved.launches)
+    for one, other in zip(there, moved.launches, strict=True):
+        assert [bytes(each) for each in one.arguments] == [bytes(each) for each in other.arguments]
+        assert one.config.grid_x == other.config.grid_x
+
+
+@given(st.lists(st.tuples(st.integers(0, chain.BASES - 1), st.integers(-(1 << 20), 1 << 40)), max_size=6))
+def test_addresses_are_found_among_other_words(held):
+    words = [word for base, past in held for word in (stand_in(0, base) + past, 77)]
+    also = [word for base, past in held for word in (stand_in(1, base) + past, 77)]
+    one, other = (b"".join(word.to_bytes(8, "little") for word in each) for each in (words, also))
+    assert addresses(one, other) == [(16 * at, base, past) for at, (base, past) in enumerate(held)]
+
+
+def test_an_argument_that_holds_no_address_as_it_is_cannot_be_moved():
+    for one, other in ((stand_in(0, 1) >> 4, stand_in(1, 1) >> 4), (stand_in(0, 1), stand_in(1, 2)), (1, 2)):
+        with pytest.raises(ImmovableError):
+            addresses(one.to_bytes(8, "little"), other.to_bytes(8, "little"))
+    with pytest.raises(ImmovableError):
+        addresses(b"\1\0\0\0", b"\2\0\0\0")

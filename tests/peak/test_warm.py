@@ -1,0 +1,106 @@
+"""What is kept for a geometry, on a driver in words: where its launches go, and what is not kept."""
+
+import pytest
+from tests.peak.driver_in_words import in_words
+
+from gemmlab.peak import warm as module
+from gemmlab.peak.choosing import plan_for
+from gemmlab.peak.warm import warm
+from gemmlab.peak.zeros import LINE, RESERVED_BYTES, Zeros
+from gemmlab.record import GemmlabError
+
+
+@pytest.fixture
+def torch(monkeypatch):
+    with in_words(monkeypatch) as found:
+        monkeypatch.setattr(module, "chosen", lambda request, device: plan_for(request))
+        yield found
+
+
+def kept(torch, a, b, d, *, operands=None):
+    """What is kept, and the places and streams of its launches."""
+    found = warm(torch, (a, b, d), operands or (a, b, d), "vendor", False)
+    if found is None:
+        return None, []
+    calls = []
+
+    class Chain:
+        def __init__(self, chain):
+            self.buffer_bytes, self.zero_bytes = chain.buffer_bytes, chain.zero_bytes
+
+        def __call__(self, places, stream):
+            calls.append((places[:3], stream))
+
+    found.chains = [Chain(chain) for chain in found.chains]
+    return found, calls
+
+
+def matrices(torch, *sides, kind="bfloat16"):
+    return torch.zeros(sides, dtype=getattr(torch, kind))
+
+
+def test_one_launch_at_the_addresses_that_are_given(torch):
+    a, b, d = matrices(torch, 64, 72), matrices(torch, 72, 80), matrices(torch, 64, 80)
+    found, calls = kept(torch, a, b, d)
+    assert found(a, b, d, a.data_ptr(), b.data_ptr(), d.data_ptr()) is d
+    assert calls == [([a.data_ptr(), b.data_ptr(), d.data_ptr()], 7)]
+    new = found(a, b, None, 4096, 8192, 0)
+    assert (new.shape, new.dtype, new.stride()) == (d.shape, d.dtype, d.stride())
+    assert calls[1][0] == [4096, 8192, new.data_ptr()]
+
+
+def test_a_result_over_an_operand_is_asked_about(torch, monkeypatch):
+    a, b, d = matrices(torch, 64, 64), matrices(torch, 64, 64), matrices(torch, 64, 64)
+    found, calls = kept(torch, a, b, d)
+
+    def refused(*tensors):
+        raise GemmlabError("out overlaps a")
+
+    monkeypatch.setattr(module, "asked", refused)
+    size = 64 * 64 * 2
+    for at_a, at_b in ((4096 - size + 2, 1 << 20), (1 << 20, 4096 + size - 2), (4096, 1 << 20)):
+        with pytest.raises(GemmlabError, match="overlaps"):
+            found(a, b, d, at_a, at_b, 4096)
+    found(a, b, d, 4096 - size, 4096 + size, 4096)
+    assert len(calls) == 1
+
+
+def test_a_batch_by_as_many_chains_as_alignments(torch):
+    a, b, d = matrices(torch, 9, 5, 7), matrices(torch, 9, 7, 3), matrices(torch, 9, 5, 3)
+    found, calls = kept(torch, a, b, d)
+    assert (found.count, len(found.chains)) == (9, 8)  # 70, 42 and 30 bytes apart: after 8 matrices alignments repeat
+    found(a, b, d, a.data_ptr(), b.data_ptr(), d.data_ptr())
+    assert [places for places, _ in calls] == [[each[at].data_ptr() & -16 for each in (a, b, d)] for at in range(9)]
+
+
+def test_a_batch_with_one_b_is_one_multiplication(torch):
+    a, b, d = matrices(torch, 9, 5, 8), matrices(torch, 8, 16).expand(9, 8, 16), matrices(torch, 9, 5, 16)
+    found, calls = kept(torch, a, b, d)
+    found(a, b, d, a.data_ptr(), b.data_ptr(), d.data_ptr())
+    assert (found.count, len(calls)) == (1, 1)
+    apart = matrices(torch, 9, 6, 8)[:, :5]  # rows of one matrix and of the next are not equally far apart
+    assert kept(torch, apart, b, d)[0].count == 9
+
+
+def test_what_must_be_copied_is_not_kept(torch):
+    a, b, d = matrices(torch, 64, 128)[:, ::2], matrices(torch, 64, 64), matrices(torch, 64, 64)
+    assert kept(torch, a, b, d)[0] is None
+    assert kept(torch, b, b, d, operands=(b.clone(), b, d))[0] is None
+    eight = matrices(torch, 64, 64, kind="float8_e4m3fn")
+    assert kept(torch, eight, eight, d)[0] is None  # B's rows run along n
+    assert kept(torch, eight, eight.t(), d)[0] is not None
+
+
+def test_zeros_of_a_stream_grow_and_those_of_graphs_are_used_once(torch):
+    zeros = Zeros(torch, 0)
+    first, other = (zeros.lent(stream, 100)[1] for stream in (7, 8))
+    assert first != other
+    assert zeros.lent(7, 60_000)[1] == first
+    grown, _ = zeros.lent(7, 70_000)
+    assert grown.numel() >= 70_000
+    torch.cuda.is_current_stream_capturing = lambda: True
+    reserve = zeros.reserve[1]
+    assert [zeros.lent(7, 100)[1] - reserve for _ in range(3)] == [0, LINE, 2 * LINE]
+    own, address = zeros.lent(7, RESERVED_BYTES)
+    assert own is not zeros.reserve[0]
+    assert address == own.data_ptr()
