@@ -19,7 +19,13 @@ def pair(m, n, k, kind=BF16, seed=0):
 def test_gradients_are_those_of_torch():
     from gemmlab import matmul
 
-    for shapes in (((64, 40), (40, 48)), ((2, 32, 40), (40, 48)), ((2, 64, 40), (2, 40, 48))):
+    for shapes in (
+        ((64, 40), (40, 48)),
+        ((2, 32, 40), (40, 48)),
+        ((2, 64, 40), (2, 40, 48)),
+        ((2, 3, 4), (4, 0)),
+        ((2, 3, 0), (0, 5)),
+    ):
         for needs in ((True, True), (True, False), (False, True)):
             given = [
                 torch.randn(shape, device=DEVICE).requires_grad_(need)

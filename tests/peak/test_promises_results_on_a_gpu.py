@@ -27,7 +27,9 @@ def test_nothing_beside_a_result_is_written(kind):
             memory = marked(offset + m * (n + gap) + 64, d_type)
             out = memory[offset:].as_strided((m, n), (n + gap, 1))
             assert matmul(a, b, out=out) is out
-            assert error(out, a, b) <= 2 * BOUND[d_type], (m, n, k, d_type, gap, offset)
+            # float8 leaves its accumulator every 128 of k, which keeps fewer bits than float32
+            bound = 3e-4 if d_type == torch.float32 and kind not in BOUND else 2 * BOUND[d_type]
+            assert error(out, a, b) <= bound, (m, n, k, d_type, gap, offset)
             out.fill_(MARK)
             assert (memory == MARK).all(), (m, n, k, d_type, gap, offset)
 
