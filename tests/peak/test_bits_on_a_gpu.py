@@ -24,7 +24,9 @@ def test_a_part_has_the_bits_of_the_whole(kind, accuracy):
 
     a, b = random_numbers(300, 333, kind).to(DEVICE), random_numbers(333, 260, kind, seed=1).to(DEVICE)
     whole = matmul(a, b, accuracy=accuracy, deterministic=True)
-    for rows, columns in ((slice(0, 1), slice(0, 260)), (slice(7, 140), slice(3, 4)), (slice(299, 300), slice(5, 13))):
+    parts = (0, 1, 0, 260), (7, 140, 3, 4), (299, 300, 5, 13), (20, 36, 0, 260), (0, 300, 16, 32)
+    for top, below, left, past in parts:
+        rows, columns = slice(top, below), slice(left, past)
         part = matmul(a[rows], b[:, columns], accuracy=accuracy, deterministic=True)
         assert torch.equal(part, whole[rows, columns]), (rows, columns)
         copied = matmul(a[rows].clone(), b[:, columns].clone(), accuracy=accuracy, deterministic=True)
