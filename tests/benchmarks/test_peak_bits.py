@@ -1,4 +1,4 @@
-"""The benchmark of bits without a GPU: what its cases cover and what it sees; kernels compiled before they are needed."""
+"""The benchmark of bits without a GPU: what its cases cover and what it sees; kernels compiled ahead of their need."""
 
 from pathlib import Path
 
