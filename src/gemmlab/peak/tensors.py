@@ -32,7 +32,8 @@ def matmul(
     A may have more axes in front, which are folded into m, and A (batch, m, k) multiplies B (batch, k, n). `out` takes
     the result where it is given. `accuracy` is `vendor` (as torch's default, float8 in two levels), `best` or `fast`
     (float32 as tfloat32, float8 in one accumulator). With `deterministic` a result depends on its row of A and its
-    column of B alone: `plan` tells the order of its sums, and `gemmlab.numerics` gives the same bits.
+    column of B alone: `plan` tells the order of its sums, and `gemmlab.numerics` gives the same bits. Autocast does not
+    change types: they are what is given. Gradients and forward mode are multiplied in the same way.
 
     Raises GemmlabError for tensors that are on no Hopper GPU or on two devices, types and shapes that do not multiply,
     an `out` that overlaps an operand, and where CUDA's packages are missing.
@@ -44,10 +45,13 @@ def matmul(
         tracked = a.requires_grad or b.requires_grad or (out is not None and out.requires_grad)
     except AttributeError:  # no tensors: `asked` says so
         tracked = False
-    if forward_ad._current_level >= 0 or (tracked and torch.is_grad_enabled()):
+    tangents = tangents_of(a, b, out) if forward_ad._current_level >= 0 else ()
+    if any(each is not None for each in tangents) or (tracked and torch.is_grad_enabled()):
         if out is not None:
             raise RuntimeError("out= does not support automatic differentiation, as in torch: leave it out")
-        if forward_ad._current_level < 0 and type(a) in PLAIN and type(b) in PLAIN:
+        if any(each is not None for each in tangents):
+            return with_tangent(a, b, accuracy, deterministic)
+        if type(a) in PLAIN and type(b) in PLAIN:
             return Product.apply(a, b, accuracy, deterministic)
         return torch.ops.gemmlab.matmul(a, b, accuracy, deterministic)
     return product(a, b, out, accuracy, deterministic)
@@ -71,31 +75,42 @@ def plan(
     return chosen(request, device_of(torch, a.device.index)) if tuned else plan_for(request)
 
 
+def tangents_of(*tensors: Any) -> list[Any]:
+    """Tangents of forward mode, None for what has none."""
+    return [forward_ad.unpack_dual(each).tangent for each in tensors if isinstance(each, torch.Tensor)]
+
+
+def with_tangent(a: torch.Tensor, b: torch.Tensor, accuracy: str, deterministic: bool) -> torch.Tensor:
+    """The product and its tangent, dA B + A dB."""
+    (x, dx), (y, dy) = forward_ad.unpack_dual(a), forward_ad.unpack_dual(b)
+    pairs = [(left, right) for left, right in ((dx, y), (x, dy)) if left is not None and right is not None]
+    parts = [matmul(left, right, None, accuracy, deterministic) for left, right in pairs]
+    return forward_ad.make_dual(matmul(x, y, None, accuracy, deterministic), sum(parts[1:], parts[0]))
+
+
 def product(a: Any, b: Any, out: Any, accuracy: str, deterministic: bool) -> Any:
     """The product without autograd."""
+    found: Warm | None = None
+    key: tuple[Any, ...] = ()
     try:
         at_a, at_b, at_d = a.data_ptr(), b.data_ptr(), 0
-        key: tuple[Any, ...] = (
-            a.shape, a.stride(), a.dtype, a.get_device(), at_a & 15, b.shape, b.stride(), b.dtype, b.get_device(),
-            at_b & 15, accuracy, deterministic,
+        key = (
+            a.shape, a.stride(), a.dtype, a.get_device(), a.is_neg(), at_a & 15,
+            b.shape, b.stride(), b.dtype, b.get_device(), b.is_neg(), at_b & 15, accuracy, deterministic,
         )  # fmt: skip
         if out is not None:
             at_d = out.data_ptr()
-            key = (*key, out.shape, out.stride(), out.dtype, out.get_device(), at_d & 15)
+            key = (*key, out.shape, out.stride(), out.dtype, out.get_device(), out.is_neg(), at_d & 15)
         found = _kept.warm.get(key)
-    except (
-        AttributeError,
-        RuntimeError,
-        TypeError,
-    ):  # no tensors, or such as have no memory: `asked` says what is wrong
-        key, found = (), None
+    except (AttributeError, RuntimeError, TypeError):
+        key = ()  # no tensors, or such as have no memory: `asked` says what is wrong
     if found is not None and found.age == Kept.age:
         return found(a, b, out, at_a, at_b, at_d)
     left, right, shape, d = asked(torch, a, b, out)
     if min(*left.shape, right.shape[-1]) == 0:
-        return (d if out is None else out).zero_().reshape(shape)
+        return d.zero_().reshape(shape) if out is None else out.zero_()
     to = d.reshape(shape) if out is None else out
-    found = warm(torch, (a, b, to), (left, right, d), accuracy, deterministic)
+    found = warm(torch, (a, b, to), (left, right, d), accuracy, deterministic) if key else None
     if found is None:
         return copied(left, right, d, to, accuracy, deterministic)
     if len(_kept.warm) >= KEPT:
