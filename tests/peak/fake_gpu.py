@@ -47,21 +47,32 @@ class Torch:
     """torch, but for its GPU."""
 
     def __init__(self, torch):
-        self.torch, self.cuda = torch, Cuda()
+        self.torch, self.cuda, self.known = torch, Cuda(), {}
 
     def __getattr__(self, name):
         return getattr(self.torch, name)
 
 
-def ready_of(fake, seconds, multiply):
-    """In place of `ready`: launches that take `seconds(plan)` and put `multiply(plan, a, b)` into d."""
+def chain_of(fake, seconds, multiply):
+    """In place of `Chain`: launches that take `seconds(plan)` and put `multiply(plan, a, b)` into D.
 
-    def ready(torch, a, b, d, plan):
-        def once():
-            fake.cuda.now += seconds(plan)
-            fake.cuda.launches += 1
-            d.copy_(multiply(plan, a, b))
+    Operands are found by their addresses, at which memory lies that `fake.known` lists.
+    """
 
-        return SimpleNamespace(device=0, launch=lambda stream: fake.cuda.run(once))
+    class Chain:
+        buffer_bytes, zero_bytes = 512, 1 << 17
 
-    return ready
+        def __init__(self, torch, plan, *operands):
+            self.plan = plan
+
+        def __call__(self, places, stream):
+            a, b, d = (fake.known[place] for place in places[:3])
+
+            def once():
+                fake.cuda.now += seconds(self.plan)
+                fake.cuda.launches += 1
+                d.copy_(multiply(self.plan, a, b))
+
+            fake.cuda.run(once)
+
+    return Chain

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import asdict, replace
 from tests.kernels import machine_code
-from tests.peak.fake_gpu import Torch, ready_of
+from tests.peak.fake_gpu import Torch, chain_of
 from tests.peak.test_choosing import requests
 from tests.peak.test_store import H200, SQUARE, folders, order  # noqa: F401 - a fixture
 
@@ -225,13 +225,15 @@ def bench(monkeypatch):
     def seconds(plan):
         return 1e-6 * plan.group_m
 
-    monkeypatch.setattr(trying, "ready", ready_of(fake, seconds, multiply))
+    monkeypatch.setattr(trying, "Chain", chain_of(fake, seconds, multiply))
     monkeypatch.setattr(trying, "code_of", lambda kernel: b"")
     monkeypatch.setattr(trying.time, "sleep", lambda seconds: None)
     monkeypatch.setattr(trying, "L2_BYTES", 1e5)
     a, b = torch.randn(64, 128).bfloat16(), torch.randn(96, 128).bfloat16().t()
     compiler = trying.Compiler(1)
-    yield trying.Bench(fake, a, b, torch.empty(64, 96, dtype=torch.bfloat16), compiler), fake
+    found = trying.Bench(fake, a, b, torch.empty(64, 96, dtype=torch.bfloat16), compiler)
+    fake.known = {each.data_ptr(): each for operands in found.sets for each in operands}
+    yield found, fake
     compiler.stop()
 
 
