@@ -10,7 +10,7 @@ from msgspec.structs import asdict, replace
 
 from gemmlab.formats import bits_of
 from gemmlab.numerics.schedule import Schedule
-from gemmlab.peak.engine import HALF_SHARED_BYTES, INPUTS, ROW_BYTES, SHARED_BYTES, Engine
+from gemmlab.peak.engine import INPUTS, ROW_BYTES, Engine
 from gemmlab.peak.planned import Plan
 from gemmlab.peak.predicting import FITTING, SMS, engine_seconds
 from gemmlab.peak.request import Request
@@ -26,6 +26,7 @@ BARRIER_BYTES = 16 * MOST_STAGES + 16
 MOST_BLOCKS = 2  # of D on their way: one is written while the other is read
 MOST_LAG = 2  # steps between two warpgroups: about what rounding a tile takes
 MOST_GROUPS = 16
+RESIDENT = (2, 3, 4)  # programs on an SM, where not one
 MOST_REGISTERS = 200  # of a thread for its sums
 
 
@@ -108,13 +109,15 @@ def engines(request: Request) -> Iterator[Engine]:
         if plain is None:
             continue
         yield from apart(request, plain)
-        yield from varied(plain, resident=2)
+        for resident in RESIDENT:
+            yield from varied(plain, resident=resident)
         for engine in varied(plain, spread=2):
             yield from apart(request, engine)
         if not request.deterministic and not pieces:
             for parts, groups in sharings(request, plain):
                 yield from varied(plain, parts=parts, groups=groups)
-                yield from varied(plain, parts=parts, groups=groups, resident=2)
+                for resident in RESIDENT:
+                    yield from varied(plain, parts=parts, groups=groups, resident=resident)
 
 
 def sharings(request: Request, engine: Engine) -> Iterator[tuple[int, int]]:
@@ -155,7 +158,7 @@ def largest(**fields: object) -> Engine | None:
         return None
     if least.registers_bound > MOST_REGISTERS:
         return None
-    there = SHARED_BYTES if least.resident == 1 else HALF_SHARED_BYTES
+    there = least.shared_limit
     ring = there - least.consumers * least.d_bytes - BARRIER_BYTES
     stages = min(MOST_STAGES, ring // least.stage_bytes)
     found = replace(least, stages=stages)

@@ -11,9 +11,10 @@ from gemmlab.record import GemmlabError
 from gemmlab.units import ceil_div, round_up
 
 FOLDER = Path(__file__).parent / "cuda"
-HEADERS = ("transport.cuh", "products.cuh", "order.cuh", "store.cuh", "shares.cuh")
+HEADERS = ("transport.cuh", "products.cuh", "order.cuh", "stage.cuh", "store.cuh", "shares.cuh")
 SHARED_BYTES = 227 * 1024  # a block's, on compute capability 9.0: CUDA C++ Programming Guide, technical specifications
-HALF_SHARED_BYTES = 113 * 1024  # of each of two blocks: 228 KiB of an SM, of which each block takes one for itself
+SM_SHARED_BYTES, BLOCK_BYTES = 228 * 1024, 1024  # an SM's, and what each block takes of it for itself: the same
+RESIDENT_REGISTERS = 160  # for the sums of all programs on an SM, a thread of each
 ROW_BYTES = 128  # of a tile in shared memory: what the copy engine's widest swizzle covers
 WARPGROUP = 64  # rows of one instruction
 PRODUCTS_BYTES = 32  # along k, of one instruction
@@ -65,13 +66,12 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
             raise GemmlabError(f"lag={self.lag} with {self.stages} stages", "two warpgroups, and two stages more")
         if self.pieces == 2 and not self.promote:
             raise GemmlabError("pieces without promotion", "the accumulator's own cut would be the error")
-        if self.resident == 2 and (self.consumers == 2 or self.registers_bound > 80):
-            raise GemmlabError("two programs on an SM", "one consumer, and registers for both")
-        there = SHARED_BYTES if self.resident == 1 else HALF_SHARED_BYTES
-        if self.shared_bytes > there:
+        if self.resident > 1 and (self.consumers == 2 or self.registers_bound > RESIDENT_REGISTERS // self.resident):
+            raise GemmlabError(f"{self.resident} programs on an SM", "one consumer each, and registers for all")
+        if self.shared_bytes > self.shared_limit:
             raise GemmlabError(
                 f"{self.stages} stages of {self.block_m}x{self.block_n} need {self.shared_bytes} bytes a program",
-                f"{there} are there",
+                f"{self.shared_limit} are there",
             )
 
     @property
@@ -129,6 +129,11 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
         if self.shares > 1:
             ring = max(ring, 4 * self.block_m * (self.block_n + 4))  # as much comes from all programs as one has
         return ring + self.consumers * self.d_bytes + 16 * self.stages + 16
+
+    @property
+    def shared_limit(self) -> int:
+        """Shared memory that a program may have."""
+        return min(SHARED_BYTES, SM_SHARED_BYTES // self.resident - BLOCK_BYTES)
 
     @property
     def threads(self) -> int:

@@ -13,13 +13,9 @@
 #define SHARES (PARTS * GROUPS)
 #include "order.cuh"
 #include "shares.cuh"
+#include "stage.cuh"
 #include "store.cuh"
 
-constexpr int BLOCK_M = 64 * CONSUMERS;
-constexpr int A_BYTES = BLOCK_M * 128;
-constexpr int B_BYTES = (B_SIDES ? (BLOCK_N + 63) / 64 * 64 : BLOCK_N) * 128;
-constexpr int STAGE_BYTES = PIECES * (A_BYTES + B_BYTES);
-constexpr int SIDES_BOX = 64 * 128;  // a box of 64 k by 64 elements along m or n
 constexpr int D_BYTES = SHARES > 1 ? 0 : OUT == 0 ? BLOCKS * BLOCK_BYTES : OUT == 1 ? (LOOSE_BYTES + 127) / 128 * 128 : 0;
 constexpr int CLUSTER = PARTS * SPREAD;
 constexpr int THREADS = 128 * (CONSUMERS + 1);
@@ -112,11 +108,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
     if (OUT == 0 && SHARES == 1) prefetch(&d_map);
   }
   __syncthreads();
-  if (SPREAD > 1) cluster_barrier();  // the other program's barriers are there
-#if EARLY
-  asm volatile("griddepcontrol.launch_dependents;");
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
+  if (SPREAD > 1) asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
   // rows and columns of the sums: D's own, or its transpose's
   const int sum_rows = SWAPPED ? p.n : p.m, sum_columns = SWAPPED ? p.m : p.n;
   const Tiles tiles{(sum_rows + SPREAD * BLOCK_M - 1) / (SPREAD * BLOCK_M), (sum_columns + BLOCK_N - 1) / BLOCK_N, p.group_m};
@@ -125,6 +117,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
   const int beside = blockIdx.x % SPREAD, part = blockIdx.x % PARTS, group_of = blockIdx.x / PARTS % GROUPS, share = group_of * PARTS + part;
   const int begin = (int)((long long)share * steps / SHARES), end = (int)((long long)(share + 1) * steps / SHARES);
   const int first_tile = blockIdx.x / (SHARES * SPREAD), tile_step = gridDim.x / (SHARES * SPREAD);
+#if EARLY
+  asm volatile("griddepcontrol.launch_dependents;");
+  if (thread == 0 && first_tile < count) {
+    int row, column;
+    tiles.at(first_tile, row, column);
+    for (int step = begin; step < min(begin + STAGES, end); step++)
+      take_stage(Ahead{}, a_map, b_map, (row * SPREAD + beside) * BLOCK_M, column * BLOCK_N, step, p.k, beside);
+  }
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+  if (SPREAD > 1) asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");  // the other's barriers are there
   int stage = 0;
   u32 parity = 0;
 
@@ -140,39 +143,19 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
           barrier_wait(empty + 8 * stage, parity ^ 1);
           const u32 arrived = full + 8 * stage;
           barrier_expect(arrived, STAGE_BYTES);
-          u32 to = ring + stage * STAGE_BYTES;
-#pragma unroll
-          for (int piece = 0; piece < PIECES; piece++, to += A_BYTES) {
-#if A_SIDES
-#pragma unroll
-            for (int box = 0; box < CONSUMERS; box++)
-              fetch(to + box * SIDES_BOX, &a_map, row + 64 * box, step * TILE_K, arrived);
-#else
-            fetch(to, &a_map, piece * p.k + step * TILE_K, row, arrived);
-#endif
-          }
-#pragma unroll
-          for (int piece = 0; piece < PIECES; piece++, to += B_BYTES) {
-#if B_SIDES
-#pragma unroll
-            for (int box = 0; box < (BLOCK_N + 63) / 64; box++)
-              if (box % SPREAD == beside)
-                fetch<SPREAD>(to + box * SIDES_BOX, &b_map, column + 64 * box, step * TILE_K, arrived);
-#else
-            fetch<SPREAD>(to + beside * (B_BYTES / SPREAD), &b_map, piece * p.k + step * TILE_K,
-                          column + beside * (BLOCK_N / SPREAD), arrived);
-#endif
-          }
+          take_stage(Fetched{ring + stage * STAGE_BYTES, arrived}, a_map, b_map, row, column, step, p.k, beside);
           if (++stage == STAGES) stage = 0, parity ^= 1;
         }
       }
+      if (SPREAD > 1)  // nobody leaves while the other may still arrive here
+        for (int left = 0; left < STAGES; left++) {
+          barrier_wait(empty + 8 * stage, parity ^ 1);
+          if (++stage == STAGES) stage = 0, parity ^= 1;
+        }
     }
 #if SHARES > 1
     __syncwarp();
     if (PARTS > 1) cluster_barrier(), cluster_barrier();  // they are all threads': two, as below
-#elif SPREAD > 1
-    __syncwarp();
-    cluster_barrier();
 #endif
   } else {
     if (CONSUMERS == 2) asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
@@ -207,8 +190,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
         const bool fresh = PROMOTE ? (step - begin) % (PROMOTE ? PROMOTE : 1) == 0 : step == begin;
         products_begin();
 #if PIECES == 2
-        tile_products(cross, a, b + B_BYTES, fresh);
-        tile_products(cross, a + A_BYTES, b, false);
+        // D's own order, whichever operand is the rows': A's high parts times B's low ones come first
+        tile_products(cross, SWAPPED ? a + A_BYTES : a, SWAPPED ? b : b + B_BYTES, fresh);
+        tile_products(cross, SWAPPED ? a : a + A_BYTES, SWAPPED ? b + B_BYTES : b, false);
 #endif
         tile_products(sums, a, b, fresh);
         products_commit();
@@ -323,6 +307,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
 #endif
     }
     if (OUT == 0) put_read<0>();  // what is read need not have been written yet: the launch ends with it
-    if (SPREAD > 1) cluster_barrier();  // nobody leaves while the other may still arrive here
   }
 }

@@ -15,8 +15,12 @@ DEVICE u32 at_peer(u32 address, u32 peer) {
   return there;
 }
 
-DEVICE void send(u32 to, float first, float second) {
-  asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(first), "f"(second) : "memory");
+DEVICE void send(u32 to, float a, float b) {
+  asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(a), "f"(b) : "memory");
+}
+
+DEVICE void send(u32 to, float a, float b, float c, float d) {
+  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(to), "f"(a), "f"(b), "f"(c), "f"(d) : "memory");
 }
 
 DEVICE void add_to(float4& sum, const float4& more) {
@@ -36,8 +40,17 @@ DEVICE void send_shares(const float (&sums)[SUMS], u32 ring, int part, int consu
   for (int half = 0; half < 2; half++) {
     const int row = top + 8 * half;
     const u32 here = mine + 4 * (row % OWN_ROWS * SUM_LD + left), to = PARTS > 1 ? at_peer(here, row / OWN_ROWS) : here;
+    // of two groups of 8 columns a lane takes one and its neighbour the other: 16 bytes each
+    const bool odd = lane & 1;
+    const u32 there = to + (odd ? 24 : 0);
 #pragma unroll
-    for (int at = 2 * half; at < SUMS; at += 4) send(to + 32 * (at / 4), sums[at], sums[at + 1]);
+    for (int at = 2 * half; at + 4 < SUMS; at += 8) {
+      const float a = odd ? sums[at + 4] : sums[at], b = odd ? sums[at + 5] : sums[at + 1];
+      const float c = __shfl_xor_sync(~0u, odd ? sums[at] : sums[at + 4], 1);
+      const float d = __shfl_xor_sync(~0u, odd ? sums[at + 1] : sums[at + 5], 1);
+      send(there + 32 * (at / 4), odd ? c : a, odd ? d : b, odd ? a : c, odd ? b : d);
+    }
+    if (SUMS % 8) send(to + 32 * (SUMS / 4 - 1), sums[SUMS - 4 + 2 * half], sums[SUMS - 3 + 2 * half]);
   }
 }
 
