@@ -37,7 +37,7 @@ def gradients(ctx: Any, d: torch.Tensor) -> tuple[Any, ...]:
 def multiplied_back(ctx: Any, d: torch.Tensor, matmul: Any) -> tuple[Any, ...]:
     """The gradients by a function that multiplies."""
     a, b = ctx.saved_tensors
-    rows, left = (d, a) if b.dim() > 2 else (d.reshape(-1, d.shape[-1]), a.reshape(-1, a.shape[-1]))
+    rows, left = (d, a) if b.dim() > 2 else (d.flatten(0, -2), a.flatten(0, -2))
     to_a = matmul(d, b.mT, *ctx.how) if ctx.needs_input_grad[0] else None
     to_b = matmul(left.mT, rows, *ctx.how) if ctx.needs_input_grad[1] else None
     return to_a, to_b, None, None
@@ -67,4 +67,4 @@ class Product(torch.autograd.Function):
         """Both gradients, which have gradients of their own."""
         from gemmlab.peak.tensors import matmul
 
-        return multiplied_back(ctx, d, matmul)
+        return multiplied_back(ctx, d, lambda left, right, *how: matmul(left, right, None, *how))
