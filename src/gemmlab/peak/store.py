@@ -34,7 +34,13 @@ KERNELS: dict[str, Any] = {kind.__name__.lower(): kind for kind in get_args(get_
 #: by kind, what an entry may choose beside the model's plans, and the values that kernels hold; a vector's order of
 #: sums is its threads' own, and no plan promises it
 FREE: dict[str, dict[str, range | tuple[bool, ...]]] = {
-    "engine": {"stages": range(2, 13), "blocks": range(1, 9), "lag": range(3), "early": (False, True)},
+    "engine": {
+        "stages": range(2, 13),
+        "blocks": range(1, 9),
+        "lag": range(3),
+        "early": (False, True),
+        "ahead": (False, True),
+    },
     "tf32x3": {"stages": range(2, 13), "early": (False, True)},
     "vector": {"rows": range(1, 9), "warps": range(1, 17), "deep": range(1, 17), "early": (False, True)},
 }

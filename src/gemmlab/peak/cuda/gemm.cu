@@ -9,7 +9,7 @@
 // multiplies while the other rounds); SPREAD (2: a cluster's two programs have tiles below one another and fetch half of B
 // each, for both); RESIDENT (programs that an SM holds, also of the launch behind); PARTS (programs of one cluster that share k;
 // their sums meet in shared memory), GROUPS (clusters that share k; theirs meet in global memory); EARLY (programmatic dependent
-// launch); WGMMA_TEXT.
+// launch), AHEAD (the first tiles are brought into L2 while the launch before still runs); WGMMA_TEXT.
 #define SHARES (PARTS * GROUPS)
 #include "order.cuh"
 #include "shares.cuh"
@@ -119,7 +119,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
   const int first_tile = blockIdx.x / (SHARES * SPREAD), tile_step = gridDim.x / (SHARES * SPREAD);
 #if EARLY
   asm volatile("griddepcontrol.launch_dependents;");
-  if (thread == 0 && first_tile < count) {
+  if (AHEAD && thread == 0 && first_tile < count) {
     int row, column;
     tiles.at(first_tile, row, column);
     for (int step = begin; step < min(begin + STAGES, end); step++)
