@@ -104,3 +104,67 @@ def test_zeros_of_a_stream_grow_and_those_of_graphs_are_used_once(torch):
     own, address = zeros.lent(7, RESERVED_BYTES)
     assert own is not zeros.reserve[0]
     assert address == own.data_ptr()
+
+
+@pytest.fixture
+def product(torch, monkeypatch):
+    """`product` of tensors on the CPU, whose launches go nowhere, and what is kept of it."""
+    from gemmlab.peak import asking, tensors
+
+    def asked(torch, a, b, out):
+        left, right, shape = asking.shapes(a, b)
+        if out is not None and asking.overlap(out, a):
+            raise GemmlabError("out overlaps a")
+        d = torch.empty((*left.shape[:-1], right.shape[-1]), dtype=asking.result_type(torch, a, b, out))
+        return left, right, shape, d if out is None or out.dim() != left.dim() or out.stride(-1) != 1 else out
+
+    for part, name, value in (
+        (tensors, "torch", torch),
+        (tensors, "asked", asked),
+        (module, "asked", asked),
+        (tensors, "chosen", lambda request, device: plan_for(request)),
+        (tensors, "_kept", tensors.Kept()),
+    ):
+        monkeypatch.setattr(part, name, value)
+    return tensors, lambda a, b, out=None: tensors.product(a, b, out, "vendor", False)
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "float32"])
+def test_a_product_is_kept_by_geometry(torch, product, kind):
+    tensors, multiply = product
+    a, b, out = (matrices(torch, *sides, kind=kind) for sides in ((300, 400), (400, 500), (300, 500)))
+    first, second = multiply(a, b), multiply(a.clone(), b.clone())
+    assert first.shape == second.shape == (300, 500)
+    assert first.data_ptr() != second.data_ptr()
+    assert len(tensors._kept.warm) == 1
+    version = out._version
+    for _ in range(2):
+        assert multiply(a, b, out) is out
+    assert out._version == version + 2
+    assert len(tensors._kept.warm) == 2
+    memory = matrices(torch, 200_000, kind=kind)
+    with pytest.raises(GemmlabError, match="overlaps"):
+        multiply(memory[:120_000].view(300, 400), b, memory[50_000:].view(300, 500))
+    assert len(tensors._kept.warm) == 2
+    multiply(a[:, 8:].as_strided((300, 392), (400, 1), 1), b[:392])  # another alignment
+    assert len(tensors._kept.warm) == 3
+    kept_then = list(tensors._kept.warm.values())
+    tensors.forget()
+    multiply(a, b)
+    assert len(tensors._kept.warm) == 3
+    assert list(tensors._kept.warm.values()) != kept_then
+
+
+def test_products_that_are_not_kept(torch, product):
+    tensors, multiply = product
+    a, b = matrices(torch, 30, 40), matrices(torch, 40, 50)
+    turned = matrices(torch, 50, 30).t()
+    assert multiply(a, b, turned) is turned
+    multiply(matrices(torch, 30, 80)[:, ::2], b)
+    empty = matrices(torch, 0, 50)
+    assert multiply(a[:0], b, empty) is empty
+    assert multiply(a[:, :0], b[:0]).shape == (30, 50)
+    assert not tensors._kept.warm
+    batch = multiply(matrices(torch, 2, 3, 30, 40), b)
+    assert batch.shape == (2, 3, 30, 50)
+    assert len(tensors._kept.warm) == 1
