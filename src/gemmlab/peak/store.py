@@ -155,7 +155,7 @@ def held(kernel: Any) -> bool:
 
 def free(kernel: Any) -> dict[str, range | tuple[bool, ...]]:
     """A kernel's free sizes and their values."""
-    return FREE.get(kind_of(kernel), {})
+    return {name: values for name, values in FREE.get(kind_of(kernel), {}).items() if hasattr(kernel, name)}
 
 
 def kind_of(kernel: Any) -> str:
