@@ -13,7 +13,7 @@ from gemmlab.peak.engine import SHARED_BYTES, Engine
 from gemmlab.peak.request import Request
 from gemmlab.peak.tf32x3 import Tf32x3
 from gemmlab.peak.tf32x3_bits import by_three, split_in_two
-from gemmlab.peak.tf32x3_choosing import SHARES, TILES, shaped, tf32x3_plans
+from gemmlab.peak.tf32x3_choosing import FORMS, LEAST_K, shaped, tf32x3_plans
 from gemmlab.record import GemmlabError
 
 FLOAT32 = {"a_format": "float32", "b_format": "float32", "d_format": "float32"}
@@ -119,58 +119,49 @@ def lying():
     return [dict(zip(names, each, strict=True)) for each in product((True, False), repeat=4)]
 
 
-@pytest.mark.parametrize("sizes", TILES)
-def test_every_form_fits(sizes):
-    for swapped, how, (parts, groups) in product((False, True), lying(), SHARES):
-        form = msgspec.structs.replace(shaped(asked(64, 64, 64, **how), sizes, swapped), parts=parts, groups=groups)
-        assert form.shared_bytes <= SHARED_BYTES - 1024  # and a number that one thread tells the others
-        assert form.stages >= 2
+def named(form):
+    """A form in a test's name."""
+    return f"{form.block_m}x{form.block_n}{'wg' * form.warpgroups}" if isinstance(form, Tf32x3) else None
 
 
-@pytest.mark.parametrize(("sizes", "share", "how"), [
-    *((sizes, share, how) for sizes in TILES[2:] for share, how in (((1, 1), lying()[0]), ((2, 8), lying()[-1]))),
-    (TILES[0], (1, 1), lying()[0]),
-    (TILES[1], (8, 1), lying()[3]),
-    (TILES[-1], (1, 1), lying()[-1]),
-])  # fmt: skip
-def test_machine_code(sizes, share, how, tmp_path):
+@pytest.mark.parametrize("base", FORMS, ids=named)
+def test_every_form_fits(base):
+    for swapped, how in product((False, True), lying()):
+        form = shaped(asked(64, 64, 64, **how), base, swapped)
+        shared = msgspec.structs.replace(form, parts=8, groups=16)
+        assert shared.shared_bytes <= SHARED_BYTES - 1024  # and a number that one thread tells the others
+        assert form.stages > base.stages
+
+
+@pytest.mark.parametrize(("base", "parts", "groups", "how"), [
+    *((base, 1, 1, lying()[0]) for base in FORMS),
+    *((base, 2, 8, lying()[-1]) for base in FORMS[2:]),
+    (FORMS[1], 8, 1, lying()[3]),
+    (FORMS[6], 1, 1, lying()[-1]),
+], ids=named)  # fmt: skip
+def test_machine_code(base, parts, groups, how, tmp_path):
     machine_code.need("cuda.bindings")
     from gemmlab.kernels.nvrtc import compiled
 
-    form = shaped(asked(64, 64, 64, **how), sizes, swapped=sizes[0] != sizes[1])
-    form = msgspec.structs.replace(form, parts=share[0], groups=share[1])
+    form = shaped(asked(64, 64, 64, **how), base, swapped=base.block_m != base.block_n)
+    form = msgspec.structs.replace(form, parts=parts, groups=groups)
     text, headers = form.text()
     opcodes, usage = machine_code.read(compiled(text, headers=headers).code, tmp_path)
     assert not usage.stack
     assert not usage.local
     assert not [opcode for opcode in opcodes if opcode.startswith(("LDL", "STL"))]
     assert usage.registers * form.threads <= machine_code.REGISTERS_OF_SM
-    assert form.shared_bytes + usage.shared <= machine_code.SHARED_LIMIT
-    tiles = form.block_m // form.warps_m // 16 * (form.block_n // form.warps_n // 8)
-    products = machine_code.having(opcodes, "HMMA", "1688", "TF32")
-    assert products % (6 * tiles) == 0
-    assert products
-    wide = machine_code.having(opcodes, "LDGSTS", "128")
-    assert bool(wide) == (how["a_on_road"] or how["b_on_road"])
-
-
-@pytest.mark.parametrize("how", [0, 3, 15])
-@pytest.mark.parametrize("width", [16, 64, 128])
-def test_machine_code_of_warpgroups(width, how, tmp_path):
-    machine_code.need("cuda.bindings")
-    from gemmlab.kernels.nvrtc import compiled
-
-    form = msgspec.structs.replace(
-        WARPGROUPS, block_n=width, a_sides=how > 0, b_sides=how > 0, a_wide=how < 9, b_wide=how < 9
-    )
-    text, headers = form.text()
-    opcodes, usage = machine_code.read(compiled(text, headers=headers).code, tmp_path)
-    assert not usage.stack
-    assert not usage.local
-    assert sum(opcode.startswith("HGMMA") for opcode in opcodes) == 12
-    # once a step: products that wait for one another would each be waited for
-    assert machine_code.having(opcodes, "WARPGROUP", "DEPBAR") == 1
-    assert usage.registers * form.threads <= machine_code.REGISTERS_OF_SM
+    assert form.shared_bytes + usage.shared <= machine_code.SHARED_LIMIT + 1024  # which the system has
+    assert bool(machine_code.having(opcodes, "LDGSTS", "128")) == (how["a_on_road"] or how["b_on_road"])
+    if form.warpgroups:
+        assert sum(opcode.startswith("HGMMA") for opcode in opcodes) == 12
+        # waited for once a step: products that ptxas had put one behind another would each be waited for
+        assert machine_code.having(opcodes, "WARPGROUP", "DEPBAR") == 1
+    else:
+        tiles = form.block_m // form.warps_m // 16 * (form.block_n // form.warps_n // 8)
+        products = machine_code.having(opcodes, "HMMA", "1688", "TF32")
+        assert products % (6 * tiles) == 0
+        assert products
 
 
 @pytest.mark.parametrize("sides", [(16, 8192, 8192), (8192, 8, 8192), (32, 8192, 8192), (256, 256, 16384)])
@@ -202,3 +193,9 @@ def test_forms_read_operands_as_they_lie(how):
         assert (form.a_wide, form.b_wide) == (how[f"{rows}_on_road"], how[f"{columns}_on_road"])
         assert plan.predicted_s > 0
         assert not plan.unit
+        assert form.shares <= 300 / 32 + 1
+
+
+def test_sums_leave_the_tensor_core_sooner_where_k_is_short():
+    for k in (LEAST_K - 1, LEAST_K):
+        assert any(plan.kernel.warpgroups for plan in tf32x3_plans(asked(64, 64, k))) == (k == LEAST_K)

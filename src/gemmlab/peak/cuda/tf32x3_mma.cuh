@@ -94,7 +94,7 @@ DEVICE void tile_products(Sums& sums, u32 ring, int begin, int end, Fetch fetch_
     __syncthreads();  // this stage has come, and all have read the one before it
     fetch_step(step + STAGES - 1);
     const u32 a = ring + (step - begin) % STAGES * STAGE_BYTES;
-#pragma unroll 1
+#pragma unroll(A_SIDES ? 1 : 2)
     for (int k16 = 0; k16 < BLOCK_K / 16; k16 += WARPS_K)
       products(sums, a, a + A_BYTES, of.row, of.column, k16 + of.turn, threadIdx.x % 32);
   }
