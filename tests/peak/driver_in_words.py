@@ -10,7 +10,7 @@ from gemmlab.peak import asking, driver, float32, multiply, tf32x3, vector
 
 KERNELS = (
     multiply.engine_kernel,
-    multiply.plain_kernel,
+    multiply.repack_kernel,
     float32.split_kernel,
     vector.vector_kernel,
     tf32x3.tf32x3_kernel,

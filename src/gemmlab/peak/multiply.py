@@ -15,7 +15,6 @@ from gemmlab.peak.engine import FOLDER, Engine
 from gemmlab.peak.stored import Stored
 from gemmlab.units import ceil_div, round_up
 
-FUNCTIONS = {"threads": "by_threads"}  # `threads` is no name that C likes
 REPACK_ROWS = 8  # warps of a block, a row each
 ROW_BYTES = 128  # to which rows are padded: whole cache lines
 
@@ -50,9 +49,9 @@ def engine_kernel(engine: Engine, device: int) -> Kernel:
 
 
 @lru_cache(maxsize=16)
-def plain_kernel(name: str, device: int) -> Kernel:
-    """A kernel without sizes, by the name of its file: repack, split or threads."""
-    return Kernel(kept((FOLDER / f"{name}.cu").read_text(encoding="utf-8")), FUNCTIONS.get(name, name))
+def repack_kernel(device: int) -> Kernel:
+    """The kernel of repack.cu on a device, whose context is current."""
+    return Kernel(kept((FOLDER / "repack.cu").read_text(encoding="utf-8")), "repack")
 
 
 class Copy(ctypes.Structure):
@@ -77,8 +76,8 @@ def repacked(sources: Sequence[Stored], torch: Any, device: int) -> tuple[list[A
         copies.append(Copy(source.address, buffer.data_ptr(), source.rows, wide, apart, step))
     copies.append(Copy())
     rows = sum(source.rows for source in sources)
-    kernel = plain_kernel("repack", device)
-    return buffers, there, kernel.prepare((ceil_div(rows, REPACK_ROWS),), 32 * REPACK_ROWS, copies[:2])
+    grid = (ceil_div(rows, REPACK_ROWS),)
+    return buffers, there, repack_kernel(device).prepare(grid, 32 * REPACK_ROWS, copies[:2], early=True)
 
 
 def multiplying(
