@@ -9,6 +9,8 @@ from gemmlab.numerics.schedule import Schedule
 from gemmlab.peak.bits import reproduced, split_parts
 from gemmlab.peak.choosing import plan_for
 from gemmlab.peak.request import Request
+from gemmlab.peak.tf32x3 import Tf32x3
+from gemmlab.peak.tf32x3_bits import by_three
 from gemmlab.record import GemmlabError
 
 TYPES = {
@@ -85,6 +87,19 @@ def test_rows_that_cannot_be_split_are_refused(value):
     rows[1, 2] = value
     with pytest.raises(GemmlabError, match="2\\^28 apart"):
         split_parts(rows)
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan, 1e-30, 3.4e38])
+def test_refused_rows_and_columns_alone_are_made_by_three_products(value):
+    a, b = drawn("float32", 9, 16, 140)
+    plan = planned("float32", 9, 16, 140)
+    plain = reproduced(plan, a, b)
+    a[4, 17], b[33, 2] = value, value
+    found, three = reproduced(plan, a, b), by_three(Tf32x3(), a, b)
+    others = np.ones(found.shape, bool)
+    others[4], others[:, 2] = False, False
+    assert np.array_equal(found[others], plain[others])
+    assert found[~others].tobytes() == three[~others].tobytes()
 
 
 def test_an_order_of_threads_is_refused():

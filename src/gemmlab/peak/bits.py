@@ -10,10 +10,13 @@ import numpy.typing as npt
 from gemmlab.numerics.multiply import DEFAULT, gemm, mma
 from gemmlab.peak.engine import Engine
 from gemmlab.peak.planned import Plan
+from gemmlab.peak.tf32x3 import Tf32x3
+from gemmlab.peak.tf32x3_bits import by_three
 from gemmlab.record import GemmlabError
 from gemmlab.units import ceil_div
 
 Floats = npt.NDArray[np.float32]
+OTHERWISE = Tf32x3()  # in the order of `float32.otherwise`: neither stages nor operands change it
 TOP = 14  # a row's largest element is scaled to [2^14, 2^15)
 LOW_BITS = 11  # the low parts are scaled by 2^11: what float16 keeps below the high ones
 
@@ -21,14 +24,15 @@ LOW_BITS = 11  # the low parts are scaled by 2^11: what float16 keeps below the 
 def reproduced(plan: Plan, a: Any, b: Any) -> npt.NDArray[Any]:
     """D of A (m, k) and B (k, n) as the plan's kernel gives it, bit for bit, in the plan's format of D.
 
-    A and B are NumPy arrays of the formats that were planned for, ml_dtypes' too. Float32 that a plan splits must be
-    such as can be split: `split_parts` tells. Raises GemmlabError for a plan whose order is its threads' own.
+    A and B are NumPy arrays of the formats that were planned for, ml_dtypes' too.
+
+    Raises GemmlabError for a plan whose order is its threads' own.
     """
     kernel = plan.kernel
     if not isinstance(kernel, Engine) or kernel.shares > 1 or not (plan.split or plan.schedule):
         raise GemmlabError("the order of this plan's sums is not one alone", "plan(..., deterministic=True)")
     if plan.split:
-        return by_pieces(kernel, np.asarray(a, np.float32), np.asarray(b, np.float32))
+        return by_pieces_or_three(kernel, np.asarray(a, np.float32), np.asarray(b, np.float32))
     return gemm(
         a,
         b,
@@ -38,6 +42,17 @@ def reproduced(plan: Plan, a: Any, b: Any) -> npt.NDArray[Any]:
         b_format=kernel.a_format if kernel.swapped else kernel.b_format,
         d_format=kernel.d_format,
     )
+
+
+def by_pieces_or_three(kernel: Engine, a: Floats, b: Floats) -> Floats:
+    """float32 by pieces, and by three products the results of rows of A and columns of B that cannot be said so."""
+    rows, columns = beyond(a), beyond(b.T)
+    found = by_pieces(kernel, np.where(rows[:, None], np.float32(0), a), np.where(columns, np.float32(0), b))
+    if rows.any():
+        found[rows] = by_three(OTHERWISE, a[rows], b)
+    if columns.any():
+        found[:, columns] = by_three(OTHERWISE, a, b[:, columns])
+    return found
 
 
 def by_pieces(kernel: Engine, a: Floats, b: Floats) -> Floats:
@@ -66,20 +81,30 @@ def scaled(total: Floats, row: Floats, column: Floats) -> Floats:
     return found
 
 
+def magnitudes(rows: Floats) -> npt.NDArray[np.uint32]:
+    """Magnitudes as bits, which order as numbers do."""
+    return np.ascontiguousarray(np.abs(rows)).view(np.uint32)
+
+
+def beyond(rows: Floats) -> npt.NDArray[np.bool_]:
+    """Which rows (rows, k) two float16 cannot say: split.cu refuses them."""
+    bits = magnitudes(rows)
+    most, least = bits.max(axis=1), np.where(bits > 0, bits, np.uint32(0x7F800000)).min(axis=1)
+    apart = (most >> 23).astype(np.int64) - (least >> 23).astype(np.int64)
+    found: npt.NDArray[np.bool_] = (most >= 0x7F800000) | ((most > 0) & (apart > 28))
+    return found
+
+
 def split_parts(rows: Floats) -> tuple[npt.NDArray[np.float16], npt.NDArray[np.float16], Floats]:
     """High and low float16 parts of each row (rows, k), and what undoes its scale; as split.cu makes them.
 
     Raises GemmlabError for rows that cannot be said so: an infinity, a NaN, numbers more than 2^28 apart.
     """
-    magnitude = np.abs(rows)
-    bits = np.ascontiguousarray(magnitude).view(np.uint32)
-    most = bits.max(axis=1)
-    least = np.where(bits > 0, bits, np.uint32(0x7F800000)).min(axis=1)
-    apart = (most >> 23).astype(np.int64) - (least >> 23).astype(np.int64)
-    if (most >= 0x7F800000).any() or ((most > 0) & (apart > 28)).any():
+    if beyond(rows).any():
         raise GemmlabError(
-            "a row holds an infinity, a NaN, or numbers more than 2^28 apart", "it is multiplied by threads"
+            "a row holds an infinity, a NaN, or numbers more than 2^28 apart", "it is multiplied by three products"
         )
+    most = magnitudes(rows).max(axis=1)
     biased = np.where(most > 0, np.clip(254 + TOP - (most >> 23).astype(np.int64), 1, 253), 127)
     scale = (biased.astype(np.uint32) << 23).view(np.float32)
     back = ((254 - biased).astype(np.uint32) << 23).view(np.float32)
