@@ -41,9 +41,17 @@ def copy_rate(torch: Any) -> float:
     return 2 * COPY_BYTES / sorted(taken)[len(taken) // 2]
 
 
+def fresh_zeros() -> None:
+    """Let the next row's graphs have the reserve of zeros to themselves: those of graphs that are gone are kept for them."""
+    from gemmlab.peak.warm import zeros_of
+
+    zeros_of.cache_clear()
+
+
 def told(torch: Any, given: tuple, options: argparse.Namespace, copy: float) -> dict[str, Any]:
     """One row of the results."""
     begun = time.monotonic()
+    fresh_zeros()
     row = Row(torch, *given)
     plan, model = row.plan(), row.plan(tuned=False)
     best = searched(row) if options.cublaslt else {}
