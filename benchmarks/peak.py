@@ -42,7 +42,7 @@ def copy_rate(torch: Any) -> float:
 
 
 def fresh_zeros() -> None:
-    """Let the next row's graphs have the reserve of zeros to themselves: those of graphs that are gone are kept for them."""
+    """Let the next row's graphs have all zeros that are kept for graphs, as a program's own would: none come back."""
     from gemmlab.peak.warm import zeros_of
 
     zeros_of.cache_clear()
