@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from functools import lru_cache
+from typing import Any
 
 import msgspec
 
@@ -18,9 +19,9 @@ from gemmlab.units import ceil_div
 CHUNK_BYTES = 16  # of a lane's load
 WARP = 32
 STATIC_BYTES = 48 * 1024  # of shared memory that a kernel declares: CUDA C++ Programming Guide
-PORTABLE_PARTS = 8  # blocks of a cluster that every Hopper chip holds
 #: KIND of vector.cuh
 KINDS = {"bfloat16": 0, "float16": 1, "float8_e4m3fn": 2, "float8_e5m2": 3, "float32": 4}
+PORTABLE_PARTS = 8  # blocks of a cluster that every Hopper chip holds
 ALIKE, ANYWHERE, APART = 0, 1, 2  # X of gemv.cu: where the vectors' elements lie
 
 
@@ -38,13 +39,12 @@ class Vector(msgspec.Struct, frozen=True, kw_only=True):
     rows: int = 1  #: of W that a lane takes, along k
     lanes: int = WARP  #: along a row of W in memory; the others of a warp take other rows
     warps: int = 4  #: of a block: each takes a share of k
-    parts: int = 1  #: blocks of one cluster that share k
+    parts: int = 1  #: blocks that share k: their sums meet in global memory, of rows along n in one cluster
     deep: int = 2  #: loads of each row that a lane has in flight
     classes: int = 1  #: of W's rows, by where they lie in 16 bytes
     aligned: bool = True  #: all rows lie at multiples of 16 bytes
     edges: bool = False  #: k is not whole chunks of 16 bytes from there
     x: int = ALIKE  #: where the vectors' elements lie
-    most: int = 0  #: blocks that walk over rows along k; 0: as many as there are rows for
     early: bool = False
     ahead: int = 0  #: bytes of each row (rows of each share of k, where rows run along n) on their way before the start
     swapped: bool = False
@@ -52,11 +52,8 @@ class Vector(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.aligned and self.classes > 1:
             raise GemmlabError(f"{self.classes} classes of aligned rows", "one")
-        if self.most and (self.parts > 1 or not self.along_k):
-            raise GemmlabError(f"{self.most} blocks that walk", "along k, each with all of it")
-        if not self.along_k and self.warps * self.parts * WARP // self.lanes % self.classes:
-            shares = self.warps * self.parts * WARP // self.lanes
-            raise GemmlabError(f"{shares} shares of k for rows of {self.classes} classes", "a multiple of them")
+        if not self.along_k and self.shares % self.classes:
+            raise GemmlabError(f"{self.shares} shares of k for rows of {self.classes} classes", "a multiple of them")
         if self.shared_bytes > STATIC_BYTES:
             raise GemmlabError(
                 f"{self.warps} warps need {self.shared_bytes} bytes a block", f"{STATIC_BYTES} are there"
@@ -75,20 +72,27 @@ class Vector(msgspec.Struct, frozen=True, kw_only=True):
         return self.chunk * (self.lanes if self.aligned else self.lanes - 1)
 
     @property
+    def shares(self) -> int:
+        """Shares of k of a block whose rows run along n."""
+        return self.warps * WARP // self.lanes
+
+    @property
     def shared_bytes(self) -> int:
-        """Shared memory of a block: sums of its shares of k, and of its cluster's blocks."""
-        parts = self.parts * self.tall * self.vectors * (self.parts > 1)
+        """Shared memory of a block: sums of its shares of k, and of its group's."""
+        count = self.tall * self.vectors
         if self.along_k:
-            return 4 * (2 * self.warps * self.tall * self.vectors + parts)
-        shares = self.warps * WARP // self.lanes
-        return 4 * (shares * (self.chunk * self.lanes + WARP) + parts)
+            return 4 * (self.warps * count + (max(self.warps * WARP, count) if self.parts > 1 else 0))
+        return 4 * (self.shares * (self.chunk * self.lanes + WARP) + self.parts * count * (self.parts > 1))
+
+    def groups(self, n: int) -> int:
+        """Groups of blocks for n results of each vector; of one block each where they do not share k."""
+        if not self.along_k:
+            return ceil_div(n, self.tall)
+        return ceil_div(n, self.tall * self.classes) * self.classes
 
     def blocks(self, n: int) -> int:
         """Blocks of a launch for n results of each vector."""
-        if not self.along_k:
-            return ceil_div(n, self.tall) * self.parts
-        found = ceil_div(n, self.tall * self.classes) * self.classes * self.parts
-        return min(found, self.most) if self.most else found
+        return self.groups(n) * self.parts
 
     def text(self) -> tuple[str, dict[str, str]]:
         """The kernel's text with its macros before it, and the header that it includes by name."""
@@ -107,7 +111,6 @@ class Vector(msgspec.Struct, frozen=True, kw_only=True):
             "X": self.x,
             "OUT_BYTES": bits_of(self.d_format) // 8,
             "OUT_KIND": f'"{OUTPUTS[self.d_format]}"',
-            "WALKS": int(self.most > 0),
             "EARLY": int(self.early),
             "AHEAD": self.ahead,
         }
@@ -121,7 +124,8 @@ class Vector(msgspec.Struct, frozen=True, kw_only=True):
 def vector_kernel(form: Vector, device: int) -> Kernel:
     """The compiled kernel on a device, whose context is current."""
     text, headers = form.text()
-    return Kernel(kept(text, headers=headers), "gemv", wide_clusters=form.parts > PORTABLE_PARTS)
+    wide = not form.along_k and form.parts > PORTABLE_PARTS
+    return Kernel(kept(text, headers=headers), "gemv", wide_clusters=wide)
 
 
 class Vectors(ctypes.Structure):
@@ -130,14 +134,36 @@ class Vectors(ctypes.Structure):
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("w", "x", "y")),
         *((name, ctypes.c_longlong) for name in ("n", "k", "w_step", "x_step", "x_row", "y_step", "y_row")),
+        ("sums", ctypes.c_void_p),
+        ("arrived", ctypes.c_void_p),
         ("scale", ctypes.c_float),
     )
 
 
-def vector_launch(form: Vector, a: Stored, b: Stored, d: Stored, device: int, scale: float = 1.0) -> Launch:
-    """D = scale * A B, the few rows of A or columns of B being the vectors; D's rows run along n."""
+def vector_workspace(form: Vector, a: Stored, b: Stored, torch: Any, device: int) -> tuple[list[Any], tuple[int, int]]:
+    """What blocks that share k need in global memory: buffers, and the addresses of sums and of counters."""
+    if form.parts == 1 or not form.along_k:
+        return [], (0, 0)
+    groups, there = form.groups(sides_of(a if form.swapped else b)[0]), f"cuda:{device}"
+    sums = torch.empty(groups * form.parts * form.tall * form.vectors, dtype=torch.float32, device=there)
+    arrived = torch.zeros(groups, dtype=torch.int32, device=there)
+    return [sums, arrived], (sums.data_ptr(), arrived.data_ptr())
+
+
+def sides_of(w: Stored) -> tuple[int, int]:
+    """Results of each vector, and k."""
+    return (w.rows, w.columns) if w.along_k else (w.columns, w.rows)
+
+
+def vector_launch(
+    form: Vector, a: Stored, b: Stored, d: Stored, device: int, workspace: tuple[int, int] = (0, 0), scale: float = 1.0
+) -> Launch:
+    """D = scale * A B, the few rows of A or columns of B being the vectors; D's rows run along n.
+
+    `workspace` is the addresses of `vector_workspace`.
+    """
     w, x = (a, b) if form.swapped else (b, a)
-    n, k = (w.rows, w.columns) if w.along_k else (w.columns, w.rows)
+    n, k = sides_of(w)
     x_steps = (1, x.ld) if x.along_k else (x.ld, 1)
     y_steps = (d.ld, 1) if form.swapped else (1, d.ld)
     given = Vectors(
@@ -149,6 +175,7 @@ def vector_launch(form: Vector, a: Stored, b: Stored, d: Stored, device: int, sc
         w.ld * w.element_bytes,
         *(step * x.element_bytes for step in x_steps),
         *(step * d.element_bytes for step in y_steps),
+        *workspace,
         scale,
     )
     return vector_kernel(form, device).prepare((form.blocks(n),), WARP * form.warps, (given,), early=form.early)

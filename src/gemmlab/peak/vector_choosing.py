@@ -11,11 +11,15 @@ from gemmlab.formats import bits_of
 from gemmlab.peak.engine import OUTPUTS
 from gemmlab.peak.planned import Plan
 from gemmlab.peak.request import Request
-from gemmlab.peak.vector import ALIKE, ANYWHERE, APART, CHUNK_BYTES, KINDS, WARP, Vector
+from gemmlab.peak.vector import ALIKE, ANYWHERE, APART, CHUNK_BYTES, KINDS, PORTABLE_PARTS, WARP, Vector
 from gemmlab.units import ceil_div
 
-DRAM_BYTES_PER_S = 4.3e12  # a copy's, measured
-LAUNCH_S = 2.2e-6
+DRAM_BYTES_PER_S = 4.7e12  # read alone, measured
+LAUNCH_S = 1.4e-6  # of a kernel that starts early, measured
+CLOCK_HZ = 1.755e9  # what an H200 holds in short runs, measured
+STALLS = 1.5  # cycles of a slot for an instruction, measured
+SHARPNESS = 4  # of a limit that gives way to another
+MOST_PARTS = 256
 MOST_VECTORS = 1  # above, wgmma was measured to be faster
 
 T = TypeVar("T")
@@ -32,9 +36,7 @@ def vector_plans(request: Request, most: int = MOST_VECTORS) -> Iterator[Plan]:
     for swapped, vectors in ((False, request.m), (True, request.n)):
         if vectors <= most:
             form = sized(request, asked_of(request, swapped, vectors))
-            rows = request.m if swapped else request.n
-            bytes_ = rows * request.k * bits_of(form.format) / 8
-            yield Plan(kernel=form, predicted_s=LAUNCH_S + bytes_ / DRAM_BYTES_PER_S)
+            yield Plan(kernel=form, predicted_s=vector_seconds(request, form))
 
 
 def asked_of(request: Request, swapped: bool, vectors: int) -> Vector:
@@ -63,6 +65,17 @@ def turned(first: T, second: T, swapped: bool) -> tuple[T, T]:
     return (second, first) if swapped else (first, second)
 
 
+def vector_seconds(request: Request, form: Vector) -> float:
+    """Predicted: W's bytes, or what a 16-byte chunk of it takes to multiply; a launch."""
+    chunks = (request.m if form.swapped else request.n) * request.k / form.chunk
+    each = {8: 1.5, 16: 1.0, 32: 0.0}[bits_of(form.format)]  # instructions that make float32 of an element
+    rows = form.rows if form.along_k else form.chunk
+    slots = form.chunk * (form.vectors + each + each * form.vectors / rows) + 6
+    issue = STALLS * slots * chunks / (WARP * 4 * request.sm_count * CLOCK_HZ)
+    bytes_ = chunks * CHUNK_BYTES / DRAM_BYTES_PER_S
+    return LAUNCH_S + float((issue**SHARPNESS + bytes_**SHARPNESS) ** (1 / SHARPNESS))
+
+
 def sized(request: Request, form: Vector) -> Vector:
     """The form with its sizes."""
     n = request.m if form.swapped else request.n
@@ -71,30 +84,35 @@ def sized(request: Request, form: Vector) -> Vector:
 
 
 def along_k(request: Request, form: Vector, n: int) -> dict[str, int]:
-    """Sizes where rows run along k."""
-    chunks, rows = ceil_div(request.k, form.chunk), 4 if form.vectors <= 2 else 2
-    if chunks <= WARP:
-        lanes = 8 if chunks <= 8 else 16 if chunks <= 16 else WARP
-        return {"lanes": lanes, "warps": 1, "rows": rows, "deep": 1, "most": 16 * request.sm_count}
-    if n < 8 * request.sm_count:
-        warps = power(ceil_div(chunks, 128), 8)
-        deep = min(4, ceil_div(chunks, WARP * warps))
-        parts = power(min(request.sm_count // n, ceil_div(chunks, WARP * warps * deep)), 8)
-        return {"warps": warps, "rows": 1, "deep": deep, "parts": parts, "ahead": WARP * warps * deep * CHUNK_BYTES}
-    warps, deep = (4, 1) if chunks <= 600 else (4, 2) if bits_of(form.format) == 16 else (8, 1)
-    return {"warps": warps, "rows": rows, "deep": deep, "ahead": WARP * warps * deep * CHUNK_BYTES}
+    """Sizes where rows run along k: the fastest of those measured, by chunks of 16 bytes in a row."""
+    chunks, narrow = ceil_div(request.k, form.chunk), form.vectors > 2
+    if chunks <= 2 * WARP:  # many rows for a warp
+        lanes = 8 if chunks <= 8 else 16 if chunks <= WARP else WARP
+        return {"lanes": lanes, "rows": 4 if form.vectors > 1 else 8, "warps": 1 + (chunks > WARP), "deep": 1}
+    if n < 100 and chunks >= 512:  # few rows: k is shared
+        rows = power(n, 2 if narrow else 4)
+        parts = power(min(2 * request.sm_count * rows // n, chunks // (8 * WARP)), MOST_PARTS)
+        return {"rows": rows, "warps": 8, "deep": 1, "parts": parts, "ahead": 8 * WARP * CHUNK_BYTES}
+    if n < 8 * request.sm_count:  # a row for a block
+        warps = power(ceil_div(chunks, 4 * WARP), 8)
+        deep = min(4 if form.vectors == 1 else 2, ceil_div(chunks, WARP * warps))
+        return {"warps": warps, "rows": 1, "deep": deep, "ahead": WARP * warps * deep * CHUNK_BYTES}
+    rows, warps, deep = 4, power(chunks // WARP, 4), 1
+    if form.vectors == 1 and chunks > 600:
+        warps, deep = (4, 2) if bits_of(form.format) == 16 else (8, 1)
+    elif form.vectors > 1 and bits_of(form.format) > 8:
+        rows, warps, deep = 2 if narrow else 4, 8 if chunks > 1024 else 2, 2
+    return {"rows": rows, "warps": warps, "deep": deep, "ahead": WARP * warps * deep * CHUNK_BYTES}
 
 
 def along_n(request: Request, form: Vector, n: int) -> dict[str, int]:
     """Sizes where rows run along n."""
     chunks = ceil_div(n, form.chunk) + (not form.aligned)
-    lanes = 8
-    while lanes > 4 and ceil_div(chunks, lanes) < request.sm_count // 8:
-        lanes //= 2
+    warps, deep = 8, 8 if form.vectors == 1 else 4
+    lanes = min(8 if chunks <= 512 else 16, warps * WARP // form.classes)
     strips = ceil_div(chunks, lanes if form.aligned else lanes - 1)
-    parts = power(min(request.sm_count // strips, ceil_div(request.k, 512 // lanes * 4)), 8)
-    warps = 8 if bits_of(form.format) == 8 or form.vectors > 1 else 16
-    return {"lanes": lanes, "warps": warps, "parts": parts, "deep": 8 if form.vectors == 1 else 4}
+    parts = power(min(2 * request.sm_count // strips, request.k // (warps * WARP // lanes * deep)), PORTABLE_PARTS)
+    return {"lanes": lanes, "warps": warps, "parts": parts, "deep": deep}
 
 
 def power(wanted: int, most: int) -> int:

@@ -8,6 +8,22 @@
 // of k brings to L2 before the kernel in front ends).
 #include "vector.cuh"
 
+#if PARTS > 1
+#define CLUSTER __cluster_dims__(PARTS, 1, 1)
+
+DEVICE void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+DEVICE void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+
+// To the same place in the first block of the cluster.
+DEVICE void to_first(float* at, float value) {
+  u32 there;
+  asm("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(there) : "r"((u32)__cvta_generic_to_shared(at)));
+  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(there), "f"(value) : "memory");
+}
+#else
+#define CLUSTER
+#endif
+
 constexpr int SHARES = WARPS * 32 / LANES, STRIDE = SHARES * PARTS;
 constexpr int WIDE = PER * (ALIGNED ? LANES : LANES - 1);  // columns of a strip
 constexpr int ACROSS = LANES + 32 / PER;                   // so that neighbouring columns are in different banks

@@ -4,11 +4,6 @@ typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 #define DEVICE __device__ __forceinline__
-#if PARTS > 1
-#define CLUSTER __cluster_dims__(PARTS, 1, 1)
-#else
-#define CLUSTER
-#endif
 
 // y[v][i] = scale * sum_k x[v][k] w[i, k]; steps in bytes. W's rows run along k (w_step from i to i + 1) or along i (from k
 // to k + 1).
@@ -17,6 +12,8 @@ struct Vectors {
   u8* y;
   long long n, k;
   long long w_step, x_step, x_row, y_step, y_row;
+  float* sums;   // of blocks that share k, where rows run along k: group by group, part by part
+  u32* arrived;  // how many of a group have brought theirs; zeros before and behind
   float scale;
 };
 
@@ -144,15 +141,3 @@ DEVICE void put(const Vectors& given, int vector, long long at, float sum) {
   *(u16*)to = out;
 #endif
 }
-
-#if PARTS > 1
-DEVICE void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
-DEVICE void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
-
-// To the same place in the first block of the cluster.
-DEVICE void to_first(float* at, float value) {
-  u32 there;
-  asm("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(there) : "r"((u32)__cvta_generic_to_shared(at)));
-  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(there), "f"(value) : "memory");
-}
-#endif
