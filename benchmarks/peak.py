@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import peak_cublaslt
+from peak_ahead import compiled_ahead
 from peak_groups import AIMS, GROUPS, chosen, held
 from peak_row import Row
 from peak_timing import captured, in_turn, seconds_of
@@ -165,7 +166,11 @@ def main() -> int:
     names = chosen(options.groups)
     import torch
 
-    begun, copy = time.monotonic(), copy_rate(torch)
+    begun = time.monotonic()
+    asked = [given for name in names for given in GROUPS[name][2][: options.rows]]
+    count = compiled_ahead(torch, (dict(zip(("m", "n", "k", "form", "layout"), each, strict=True)) for each in asked))
+    print(f"{count} kernels compiled in {time.monotonic() - begun:.1f} s", flush=True)
+    copy = copy_rate(torch)
     found = json.loads(options.out.read_text())["rows"] if options.merge and options.out.exists() else {}
     late = False
     for name in names:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from peak_ahead import compiled_ahead
 from peak_row import Row
 
 RESULT = Path(__file__).parent / "results" / "peak_accuracy.json"
@@ -133,6 +134,15 @@ def main() -> int:
     options = parser.parse_args()
     import torch
 
+    sorts = [(form, out, accuracy) for form, out in FORMATS for accuracy in ACCURACIES]
+    compiled_ahead(
+        torch,
+        (
+            {"m": m, "n": n, "k": k, "form": f"{form} {accuracy}", "out": out}
+            for form, out, accuracy in sorts
+            for m, n, k in SHAPES.values()
+        ),
+    )
     found = []
     for row in rows(torch):
         found.append(row)

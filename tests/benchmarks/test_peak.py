@@ -296,3 +296,20 @@ def test_recorded_sums_are_those_of_the_rows():
         for row in rows:
             assert row["ratio"] == pytest.approx(row["torch_s"] / row["ours_s"])
             assert row["right"], row
+
+
+def test_kernels_are_known_before_operands_are_made(torch, monkeypatch):
+    from gemmlab.peak import asking, store
+
+    ahead, device = script("peak_ahead"), store.Device(name="A chip", capability="9.0", sm_count=132)
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    monkeypatch.setattr(store, "device_of", lambda torch, index: device)
+    monkeypatch.setattr(asking, "sm_count", lambda torch, index: 132)
+    rows = [
+        {"m": 4096, "n": 50257, "k": 768, "form": "bfloat16", "layout": "nt"},
+        {"m": 4096, "n": 4096, "k": 4096, "form": "bfloat16", "layout": "nt+1/4104"},
+        {"m": 1, "n": 4096, "k": 4096, "form": "float8_e4m3fn fast"},
+    ]
+    kinds = {type(kernel).__name__ for kernel in ahead.kernels_of(torch, rows)}
+    assert kinds == {"Engine", "Vector"}
+    assert not ahead.kernels_of(torch, [{"m": 4, "n": 4, "k": 4, "form": "int8"}])
