@@ -23,23 +23,22 @@ def torch(monkeypatch):
 
 def laid(torch, source, rows, columns, kind):
     """A matrix of any layout, gap and offset."""
-    turned, gap, offset = source.random() < 0.5, source.choice([0, 0, 1, 8, 16]), source.choice([0, 0, 1, 2, 8])
+    turned, gap, offset = source.random() < 0.5, source.choice([0, 0, 0, 1, 16]), source.choice([0, 0, 0, 1, 8])
     tall, wide = (columns, rows) if turned else (rows, columns)
     found = torch.zeros(offset + tall * (wide + gap), dtype=kind)[offset:].as_strided((tall, wide), (wide + gap, 1))
     return found.t() if turned else found
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(20))
 def test_moved_launches_are_those_of_the_addresses(torch, seed):
     source = random.Random(seed)
-    m, n, k = (source.choice([1, 2, 7, 64, 100, 257, 1000, 4096]) for _ in range(3))
+    m, n, k = (source.choice([1, 7, 64, 256, 257, 1000, 4096]) for _ in range(3))
     k = source.choice([k, 40_000])
-    kind = source.choice([torch.float32, torch.float16, torch.bfloat16, torch.float8_e4m3fn])
+    kind = source.choice([torch.float32, torch.float32, torch.float16, torch.bfloat16, torch.float8_e4m3fn])
     a, b = laid(torch, source, m, k, kind), laid(torch, source, k, n, kind)
-    d = torch.zeros(m, n + 1, dtype=torch.bfloat16 if kind.itemsize == 1 else kind)[:, : n + source.choice([0, 1])]
-    d = d[:, :n]
+    d = torch.zeros(m, n + source.choice([0, 1]), dtype=torch.bfloat16 if kind.itemsize == 1 else kind)[:, :n]
     (read_a, left), (read_b, right) = asking.lying(a, 1), asking.lying(b, 0)
-    plan = plan_for(asking.request_of(torch, read_a, read_b, d, "vendor", source.random() < 0.5))
+    plan = plan_for(asking.request_of(torch, read_a, read_b, d, "vendor", source.random() < 0.2))
     ledger, sides = Ledger(torch, BUFFER, ZEROS), (m, n, k)
     there, _ = launches_of(ledger, plan, left, right, row_major(d), sides, 0)
     moved = Chain(torch, plan, left, right, row_major(d), sides, 0)

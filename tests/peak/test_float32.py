@@ -35,7 +35,7 @@ def test_rows_that_fit_registers_are_read_once():
     assert split_form(16448, True, True).looped
 
 
-@pytest.mark.parametrize("padded", LENGTHS)
+@pytest.mark.parametrize("padded", [64, 2048, 4096, 4160, 16448])  # the shortest, and those that fill their registers
 @pytest.mark.parametrize("turned", [each for each in TURNED if each != (True, False)])
 def test_the_split_reads_and_writes_wide_and_does_not_spill(padded, turned, tmp_path):
     machine_code.need("cuda.bindings")

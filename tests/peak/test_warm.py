@@ -99,11 +99,16 @@ def test_zeros_of_a_stream_grow_and_those_of_graphs_are_used_once(torch):
     grown, _ = zeros.lent(7, 70_000)
     assert grown.numel() >= 70_000
     torch.cuda.is_current_stream_capturing = lambda: True
-    reserve = zeros.reserve[1]
+    reserve = zeros.reserves[-1][1]
     assert [zeros.lent(7, 100)[1] - reserve for _ in range(3)] == [0, LINE, 2 * LINE]
     own, address = zeros.lent(7, RESERVED_BYTES)
-    assert own is not zeros.reserve[0]
+    assert own is not zeros.reserves[-1][0]
     assert address == own.data_ptr()
+    zeros.lent(7, RESERVED_BYTES // 2)
+    torch.cuda.is_current_stream_capturing = lambda: False
+    zeros.lent(7, 100)
+    torch.cuda.is_current_stream_capturing = lambda: True
+    assert zeros.lent(7, 100)[1] == zeros.reserves[1][1]  # graphs before may count in the first
 
 
 @pytest.fixture
