@@ -165,7 +165,9 @@ def test_products_that_are_not_kept(torch, product):
     a, b = matrices(torch, 30, 40), matrices(torch, 40, 50)
     turned = matrices(torch, 50, 30).t()
     assert multiply(a, b, turned) is turned
-    multiply(matrices(torch, 30, 80)[:, ::2], b)
+    spread, out = matrices(torch, 30, 80)[:, ::2], matrices(torch, 30, 50)
+    assert multiply(spread, b, out) is out
+    assert out._version == 1
     empty = matrices(torch, 0, 50)
     assert multiply(a[:0], b, empty) is empty
     assert multiply(a[:, :0], b[:0]).shape == (30, 50)

@@ -127,7 +127,10 @@ def copied(left: Any, right: Any, d: Any, to: Any, accuracy: str, deterministic:
         plan = chosen(request_of(torch, a, b, result, accuracy, deterministic), device_of(torch, a.device.index))
         found = ready(torch, a, b, result, plan)
         found.launch(torch.cuda.current_stream(found.device).cuda_stream)
-    return to if to.data_ptr() == d.data_ptr() else to.copy_(d.reshape(to.shape))
+    if to.data_ptr() != d.data_ptr():
+        return to.copy_(d.reshape(to.shape))
+    torch.autograd.graph.increment_version(to)
+    return to
 
 
 class Kept(threading.local):
