@@ -25,8 +25,14 @@ DEVICE void chunk_of_x(const Vectors& given, const u8* x, long long first, bool 
 #elif X == 1
   const u8* at = x + first * X_BYTES;
   const int past = (int)((u64)at & 15);
-  const uint4 low = common(at - past, there), high = common(at - past + 16, there && past);
+  // what sticks out of the vector is nobody's: its last elements go one by one
+  const bool sticks_out = past && (given.k - first) * X_BYTES < 32 - past;
+  const uint4 low = common(at - past, there && !sticks_out), high = common(at - past + 16, there && past && !sticks_out);
   unpacked<X_KIND>(shifted(low, high, past), out);
+  if (there && sticks_out) {
+#pragma unroll
+    for (int i = 0; i < PER; i++) out[i] = said<X_KIND>(bits<X_KIND>(at + i * X_BYTES, true));
+  }
 #else
   unpacked<X_KIND>(common(x + first * X_BYTES, there), out);
 #endif

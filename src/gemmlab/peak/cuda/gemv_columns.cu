@@ -52,14 +52,18 @@ extern "C" __global__ void CLUSTER __launch_bounds__(32 * WARPS, 1) gemv(const _
 #endif
   others_have_ended();
 
+  // what sticks out of a row is the next row's, and behind the last one nobody's: its elements go one by one
+  const long long column = first - past / BYTES + PER * across;
+  const bool sticks_out = column + PER > given.n;
+  const long long whole = sticks_out ? given.k - 1 : given.k;
   float sum[VECTORS][PER] = {};
   if (mine) {
-    for (long long k = begin; k < given.k; k += STRIDE * DEEP) {
+    for (long long k = begin; k < whole; k += STRIDE * DEEP) {
       uint4 left[DEEP];
       u32 right[DEEP][VECTORS];
 #pragma unroll
       for (int deep = 0; deep < DEEP; deep++) {
-        const bool there = k + STRIDE * deep < given.k;
+        const bool there = k + STRIDE * deep < whole;
         left[deep] = streamed(from + (k - begin + STRIDE * deep) * given.w_step, there);
 #pragma unroll
         for (int v = 0; v < VECTORS; v++)
@@ -75,6 +79,16 @@ extern "C" __global__ void CLUSTER __launch_bounds__(32 * WARPS, 1) gemv(const _
 #pragma unroll
           for (int i = 0; i < PER; i++) sum[v][i] = fmaf(of[i], x, sum[v][i]);
         }
+      }
+    }
+    if (sticks_out && begin < given.k && (whole - begin) % STRIDE == 0) {
+#pragma unroll
+      for (int i = 0; i < PER; i++) {
+        const bool there = column + i >= first && column + i < given.n;
+        const float of = said<KIND>(bits<KIND>(given.w + whole * given.w_step + (column + i) * BYTES, there));
+#pragma unroll
+        for (int v = 0; v < VECTORS; v++)
+          sum[v][i] = fmaf(of, said<X_KIND>(bits<X_KIND>(given.x + v * given.x_row + whole * given.x_step, there)), sum[v][i]);
       }
     }
   }
