@@ -15,7 +15,10 @@ if DEVICE == "cuda" and (not torch.cuda.is_available() or torch.cuda.get_device_
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from peak_bits import Lying, array, laid  # noqa: E402
 
-__all__ = ["BOUND", "DEVICE", "LYING", "TYPES", "Lying", "array", "error", "laid", "random_numbers", "torch"]
+__all__ = [
+    *("BOUND", "DEVICE", "LYING", "TYPES", "Lying", "array", "error", "laid", "pair"),
+    *("random_numbers", "result_type", "torch"),
+]
 
 TYPES = [torch.float32, torch.float16, torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2]
 #: norm-wise, of D beside float64: half a unit of D's format, and what the sums add
@@ -27,6 +30,11 @@ LYING = [Lying(turned, gap, offset) for turned in (False, True) for gap, offset 
 def random_numbers(rows, columns, kind, seed=0):
     """Normal numbers of a format, the same on every device."""
     return torch.randn(rows, columns, generator=torch.Generator().manual_seed(seed)).to(kind)
+
+
+def pair(m, n, k, kind=torch.bfloat16, seed=0):
+    """A and B, both along k."""
+    return random_numbers(m, k, kind, seed).to(DEVICE), random_numbers(n, k, kind, seed + 1).to(DEVICE).t()
 
 
 def result_type(kind):
