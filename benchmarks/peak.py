@@ -24,6 +24,7 @@ from typing import Any
 
 import peak_cublaslt
 from peak_ahead import compiled_ahead
+from peak_files import kept
 from peak_groups import AIMS, GROUPS, chosen, held
 from peak_row import Row
 from peak_timing import captured, in_turn, seconds_of
@@ -136,8 +137,7 @@ def written(path: Path, found: dict[str, list[dict[str, Any]]], about: dict[str,
     """Write all groups in their order, with their sums."""
     rows = {name: found[name] for name in GROUPS if name in found}
     content = about | {"groups": [summed(name, each) for name, each in rows.items()], "rows": rows}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content, indent=1) + "\n")
+    kept(path, content)
 
 
 def about(torch: Any, copy: float) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from peak_ahead import compiled_ahead
+from peak_files import kept
 from peak_row import Row
 
 RESULT = Path(__file__).parent / "results" / "peak_accuracy.json"
@@ -157,8 +158,7 @@ def main() -> int:
         "holds": bool(held) and all(row["holds"] for row in held),
         "rows": found,
     }
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(json.dumps(content, indent=1) + "\n")
+    kept(options.out, content)
     print(json.dumps({"held": sum(row["holds"] for row in held), "of": len(held), "holds": content["holds"]}))
     return int(not content["holds"] or any("fault" in row for row in found))
 

@@ -12,13 +12,14 @@ from __future__ import annotations
 import argparse
 import datetime
 import itertools
-import json
 import platform
 import statistics
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+from peak_files import kept
 
 RESULT = Path(__file__).parent / "results" / "peak_host.json"
 CALLS, BURST, REPETITIONS = 2000, 200, 7
@@ -121,8 +122,7 @@ def main() -> int:
         "holds": all(row["holds"] for row in found if row["way"] in WARM),
         "rows": found,
     }
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(json.dumps(content, indent=1) + "\n")
+    kept(options.out, content)
     return 0
 
 

@@ -23,6 +23,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from peak_files import kept
+
 HERE = Path(__file__).parent
 RESULT = HERE / "results" / "peak_sanitizer.json"
 WORK = HERE / "peak_sanitizer_work.py"
@@ -128,8 +130,7 @@ def main() -> int:
         "tools": tools,
         "cases": plain["cases"],
     }
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(json.dumps(found, indent=1) + "\n")
+    kept(options.out, found)
     for each in tools:
         print(json.dumps({name: value for name, value in each.items() if name != "said"}), *each["said"], sep="\n")
     for case in plain["cases"]:

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import peak_cublaslt
+from peak_files import kept
 from peak_row import Row
 from peak_timing import captured
 
@@ -204,8 +205,7 @@ def main() -> int:
         "errors": {name: each._asdict() for name, each in errors.items()},
         "turns": turns,
     }
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(json.dumps(found, indent=1) + "\n")
+    kept(options.out, found)
     print(json.dumps({name: found[name] for name in ("ratio", "holds", "right")}))
     return int(not right)
 

@@ -313,3 +313,20 @@ def test_kernels_are_known_before_operands_are_made(torch, monkeypatch):
     kinds = {type(kernel).__name__ for kernel in ahead.kernels_of(torch, rows)}
     assert kinds == {"Engine", "Vector"}
     assert not ahead.kernels_of(torch, [{"m": 4, "n": 4, "k": 4, "form": "int8"}])
+
+
+def test_results_have_a_row_on_a_line(tmp_path):
+    files = script("peak_files")
+    content = {
+        "what": "x",
+        "versions": {"torch": "2"},
+        "groups": [{"a": 1}, {"a": 2}],
+        "rows": {"one": [{"b": [1, 2]}, {"b": {}}], "none": []},
+        "names": ["x", "y"],
+    }
+    text = files.text_of(content)
+    assert json.loads(text) == content
+    assert ' "groups": [\n  {"a": 1},\n  {"a": 2}\n ],' in text
+    assert '  "one": [\n   {"b": [1, 2]},\n' in text
+    files.kept(tmp_path / "new" / "peak.json", content)
+    assert json.loads((tmp_path / "new" / "peak.json").read_text()) == content
