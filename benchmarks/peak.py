@@ -43,17 +43,9 @@ def copy_rate(torch: Any) -> float:
     return 2 * COPY_BYTES / sorted(taken)[len(taken) // 2]
 
 
-def fresh_zeros() -> None:
-    """Let the next row's graphs have all zeros that are kept for graphs, as a program's own would: none come back."""
-    from gemmlab.peak.warm import zeros_of
-
-    zeros_of.cache_clear()
-
-
 def told(torch: Any, given: tuple, options: argparse.Namespace, copy: float) -> dict[str, Any]:
     """One row of the results."""
     begun = time.monotonic()
-    fresh_zeros()
     row = Row(torch, *given)
     plan, model = row.plan(), row.plan(tuned=False)
     best = searched(row) if options.cublaslt else {}
