@@ -13,7 +13,7 @@ from tests.peak.test_choosing import requests
 from tests.peak.test_store import H200, SQUARE, folders, order  # noqa: F401 - a fixture
 
 from gemmlab.peak import store, trying, tuning
-from gemmlab.peak.candidates import SLOWEST, kind_of, variants, various
+from gemmlab.peak.candidates import SLOWEST, decided, kind_of, variants, various
 from gemmlab.peak.choosing import plan_for, plans
 from gemmlab.peak.engine import Engine
 from gemmlab.peak.trying import Tried
@@ -55,7 +55,7 @@ def test_candidates_answer_begin_with_the_model_s_and_differ(request_, most):
 def test_candidates_are_of_several_kinds():
     found = various(SQUARE, 12)
     assert len(found) == 12
-    assert len({kind_of(plan) for plan in found}) >= 4
+    assert len({kind_of(decided(plan)) for plan in found}) >= 4
     assert len({plan.kernel.block_n for plan in found}) >= 3
 
 

@@ -30,34 +30,43 @@ def various(request: Request, most: int) -> list[Plan]:
     ordered = sorted(plans(request), key=lambda plan: plan.predicted_s)
     others = [plan for plan in ordered if plan.predicted_s <= SLOWEST * first.predicted_s and plan != first]
     found = [first, *others[: LEADING - 1]][:most]
-    widths = False
-    while len(found) < most:
-        fresh = [plan for plan in others if all(distance(plan, other) >= APART for other in found)]
-        kinds = {kind_of(plan) for plan in found}
-        new = [plan for plan in fresh if kind_of(plan) not in kinds]
-        if not fresh:
-            break
-        found.append(fresh[0] if widths or not new else new[0])
-        widths = not widths
+    fresh = [(plan, decided(plan)) for plan in others]
+    for taken in found:
+        fresh = unlike(fresh, decided(taken))
+    kinds, widths = {kind_of(decided(plan)) for plan in found}, False
+    while fresh and len(found) < most:
+        new = [each for each in fresh if kind_of(each[1]) not in kinds]
+        plan, sizes = fresh[0] if widths or not new else new[0]
+        found.append(plan)
+        kinds.add(kind_of(sizes))
+        fresh, widths = unlike(fresh, sizes), not widths
     return found
 
 
-def kind_of(plan: Plan) -> tuple[object, ...]:
-    """All that a kernel is but its free sizes and the width of its tile."""
-    return type(plan.kernel), *(value for name, value in decided(plan).items() if name != "block_n")
+Sizes = dict[str, object]
 
 
-def decided(plan: Plan) -> dict[str, object]:
-    """A kernel's sizes but for the free ones, which follow from the others."""
-    return {name: value for name, value in asdict(plan.kernel).items() if name not in free(plan.kernel)}
+def decided(plan: Plan) -> Sizes:
+    """A kernel's kind and sizes, but for the free ones, which follow from the others."""
+    own = {name: value for name, value in asdict(plan.kernel).items() if name not in free(plan.kernel)}
+    return {"": type(plan.kernel), **own}
 
 
-def distance(first: Plan, second: Plan) -> float:
-    """How much two plans' kernels differ."""
-    if type(first.kernel) is not type(second.kernel):
+def kind_of(sizes: Sizes) -> tuple[object, ...]:
+    """All that a kernel is but the width of its tile."""
+    return tuple(value for name, value in sizes.items() if name != "block_n")
+
+
+def unlike(plans: list[tuple[Plan, Sizes]], taken: Sizes) -> list[tuple[Plan, Sizes]]:
+    """The plans that are not nearly the same as one that is taken."""
+    return [each for each in plans if distance(each[1], taken) >= APART]
+
+
+def distance(first: Sizes, second: Sizes) -> float:
+    """How much two kernels differ."""
+    if first[""] is not second[""]:
         return math.inf
-    other = decided(second)
-    return sum(apart(value, other[name]) for name, value in decided(first).items())
+    return sum(apart(value, second[name]) for name, value in first.items() if value != second[name])
 
 
 def apart(one: object, other: object) -> float:
