@@ -105,7 +105,6 @@ def engines(request: Request) -> Iterator[Engine]:
             swapped=swapped,
             rows_store=rows_store,
             early=True,
-            ahead=True,
         )
         if plain is None:
             continue
@@ -146,8 +145,7 @@ def wants_promotion(request: Request) -> bool:
 
 def varied(engine: Engine, **fields: object) -> Iterator[Engine]:
     """The engine with other fields, its ring as deep as fits then."""
-    alone = "resident" not in fields  # those that start long before would only be in the way
-    found = largest(**{**asdict(engine), **fields, "lag": 0, "blocks": 1, "ahead": alone})
+    found = largest(**{**asdict(engine), **fields, "lag": 0, "blocks": 1})
     if found is not None:
         yield found
 

@@ -52,7 +52,6 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     blocks: int = 1  #: of D that a warpgroup holds in shared memory on their way
     lag: int = 0  #: steps that the second warpgroup stays behind the first, so that their epilogues do not coincide
     early: bool = False  #: starts before the kernel in front of it has ended
-    ahead: bool = False  #: brings its first tiles into L2 meanwhile
 
     def __post_init__(self) -> None:
         if self.block_n % 8 or not 8 <= self.block_n <= 256:
@@ -183,7 +182,6 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
             "PARTS": self.parts,
             "GROUPS": self.groups,
             "EARLY": int(self.early),
-            "AHEAD": int(self.early and self.ahead),
         }
 
     def instruction(self) -> str:

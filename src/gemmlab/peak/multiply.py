@@ -77,7 +77,7 @@ def repacked(sources: Sequence[Stored], torch: Any, device: int) -> tuple[list[A
     copies.append(Copy())
     rows = sum(source.rows for source in sources)
     grid = (ceil_div(rows, REPACK_ROWS),)
-    return buffers, there, repack_kernel(device).prepare(grid, 32 * REPACK_ROWS, copies[:2], early=True)
+    return buffers, there, repack_kernel(device).prepare(grid, 32 * REPACK_ROWS, copies[:2])
 
 
 def multiplying(

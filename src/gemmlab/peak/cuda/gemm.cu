@@ -9,7 +9,7 @@
 // multiplies while the other rounds); SPREAD (2: a cluster's two programs have tiles below one another and fetch half of B
 // each, for both); RESIDENT (programs that an SM holds, also of the launch behind); PARTS (programs of one cluster that share k;
 // their sums meet in shared memory), GROUPS (clusters that share k; theirs meet in global memory); EARLY (programmatic dependent
-// launch), AHEAD (the first tiles are brought into L2 while the launch before still runs); WGMMA_TEXT.
+// launch); WGMMA_TEXT.
 #define SHARES (PARTS * GROUPS)
 #include "order.cuh"
 #include "shares.cuh"
@@ -119,12 +119,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
   const int first_tile = blockIdx.x / (SHARES * SPREAD), tile_step = gridDim.x / (SHARES * SPREAD);
 #if EARLY
   asm volatile("griddepcontrol.launch_dependents;");
-  if (AHEAD && thread == 0 && first_tile < count) {
-    int row, column;
-    tiles.at(first_tile, row, column);
-    for (int step = begin; step < min(begin + STAGES, end); step++)
-      take_stage(Ahead{}, a_map, b_map, (row * SPREAD + beside) * BLOCK_M, column * BLOCK_N, step, p.k, beside);
-  }
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
   if (SPREAD > 1) asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");  // the other's barriers are there
@@ -143,7 +137,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
           barrier_wait(empty + 8 * stage, parity ^ 1);
           const u32 arrived = full + 8 * stage;
           barrier_expect(arrived, STAGE_BYTES);
-          take_stage(Fetched{ring + stage * STAGE_BYTES, arrived}, a_map, b_map, row, column, step, p.k, beside);
+          fetch_stage(ring + stage * STAGE_BYTES, arrived, a_map, b_map, row, column, step, p.k, beside);
           if (++stage == STAGES) stage = 0, parity ^= 1;
         }
       }

@@ -47,8 +47,6 @@ __device__ __forceinline__ uint4 chunk_of(const uint4* row, long long chunk, lon
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS)
     repack(const __grid_constant__ Copy first, const __grid_constant__ Copy second) {
-  asm volatile("griddepcontrol.launch_dependents;");
-  asm volatile("griddepcontrol.wait;" ::: "memory");
   const int lane = threadIdx.x % 32;
   for (long long line = blockIdx.x * (long long)WARPS + threadIdx.x / 32; line < first.rows + second.rows;
        line += (long long)gridDim.x * WARPS) {
