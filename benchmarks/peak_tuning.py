@@ -137,7 +137,9 @@ def line(found: dict[str, Any]) -> str:
         return found["fault"]
     kernel = " ".join(
         f"{key}={value}"
-        for key, value in (found["kernel"].get("engine") or found["kernel"]["vector"]).items()
+        for kind in found["kernel"].values()
+        if isinstance(kind, dict)
+        for key, value in kind.items()
         if type(value) is int
     )
     model = f"{found['model_s'] * 1e6:.1f}" if found["model_s"] else "fault"
@@ -162,6 +164,12 @@ def ahead(torch: Any, given: tuple, compiler: Compiler, most: int) -> None:
     compiler.begin([*first, *variants(request, first[0])])
 
 
+def by_turns(groups: dict[str, list[tuple]]) -> list[tuple[str, tuple]]:
+    """Rows of all groups, each group's spread over the whole, so that no group is left out where time runs out."""
+    places = [(at / len(rows), name, given) for name, rows in groups.items() for at, given in enumerate(rows)]
+    return [(name, given) for _, name, given in sorted(places, key=lambda place: place[0])]
+
+
 def main() -> int:
     """Search row by row, print a line for each, write store and results; 1 where the bar is missed or a row failed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -181,8 +189,7 @@ def main() -> int:
     rows = json.loads(options.out.read_text())["rows"] if options.out.exists() else {}
     wanted = [
         (name, given)
-        for name in chosen(options.groups)
-        for given in GROUPS[name][2][: options.rows]
+        for name, given in by_turns({name: GROUPS[name][2][: options.rows] for name in chosen(options.groups)})
         if options.again or not any(key(row) == given for row in rows.get(name, []))
     ]
     for _, given in wanted[:AHEAD]:
