@@ -13,7 +13,7 @@ if DEVICE == "cuda" and (not torch.cuda.is_available() or torch.cuda.get_device_
     pytest.skip("no Hopper GPU is here", allow_module_level=True)
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-from peak_bits import Lying, laid  # noqa: E402, F401 - tests take both from here
+from peak_bits import Lying, array, laid  # noqa: E402, F401 - tests take all three from here
 
 TYPES = [torch.float32, torch.float16, torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2]
 #: norm-wise, of D beside float64: half a unit of D's format, and what the sums add
