@@ -35,8 +35,10 @@ def test_errors_are_no_larger_than_stated(kind, shape):
         told = (m, n, k, vendor, best, fast)
         if kind != torch.float8_e5m2 and (m % 16 == n % 16 == k % 16 == 0 or kind in BOUND):  # what torch multiplies
             theirs = error(torchs(a, b), a, b)
-            assert vendor <= max(1.05 * theirs, 1e-7), (*told, theirs)
-            assert best <= max(1.05 * theirs, 1e-7), (*told, theirs)
+            # float32 by pieces: a tensor core cuts sums of one sign, each 64 of k; torch's is less where k is short
+            floor = 3e-7 if kind == torch.float32 and shape == "positive" else 1e-7
+            assert vendor <= max(1.05 * theirs, floor), (*told, theirs)
+            assert best <= max(1.05 * theirs, floor), (*told, theirs)
         assert best <= max(1.05 * vendor, 1e-7), told
         assert fast <= 2e-3 if kind == torch.float32 else fast <= 2e-2, told
         assert vendor <= 2 * BOUND[result_type(kind)], told

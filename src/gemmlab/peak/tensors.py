@@ -35,6 +35,9 @@ def matmul(
     column of B alone: `plan` tells the order of its sums, and `gemmlab.numerics` gives the same bits. Autocast does not
     change types: they are what is given. Gradients and forward mode are multiplied in the same way.
 
+    Errors by norm of float32 are about 2e-7; torch's are below that where k is short and all numbers have one sign.
+    Numbers of float32 below 1e-30 may keep eleven bits, with `deterministic` all.
+
     Raises GemmlabError for tensors that are on no Hopper GPU or on two devices, types and shapes that do not multiply,
     an `out` that overlaps an operand, and where CUDA's packages are missing.
     """
