@@ -19,6 +19,7 @@ COMMANDS = {
     "peak_host": "python benchmarks/peak_host.py",
     "peak_sanitizer": "python benchmarks/peak_sanitizer.py",
     "peak_tuning": "python benchmarks/peak_tuning.py",
+    "peak_bits": "python benchmarks/peak_bits.py",
 }
 CONTENDERS = {"ours": "`gemmlab.matmul`", "torch": "torch", "cublaslt": "the best of cuBLASLt's list"}
 HOLDS = {True: "yes", False: "no", None: "-"}
@@ -193,6 +194,14 @@ def tuning(found: dict[str, Any]) -> str:
     return text + table(["group", "rows", "the model's plan reaches", "slowest row"], lines)
 
 
+def bits(found: dict[str, Any]) -> str:
+    """How many deterministic products had a CPU's bits on the GPU."""
+    right = found["shapes"] - found["mismatched_shapes"]
+    text = f"{where(found)}: {right} of {found['shapes']} shapes had the CPU's bits, "
+    text += f"{found['elements']:,} elements, {found['mismatched_elements']} of them different.\n\n"
+    return text + table(["A x B", "shapes"], [[name, str(count)] for name, count in found["by_formats"].items()])
+
+
 BESIDE_TORCH: dict[str, Callable[[], str]] = {
     "result peak groups": lambda: shown("peak", groups),
     "result peak rows": lambda: shown("peak", rows),
@@ -202,4 +211,5 @@ BESIDE_TORCH: dict[str, Callable[[], str]] = {
     "result peak host": lambda: shown("peak_host", host),
     "result peak sanitizer": lambda: shown("peak_sanitizer", sanitizer),
     "result peak tuning": lambda: shown("peak_tuning", tuning),
+    "result peak bits": lambda: shown("peak_bits", bits),
 }

@@ -42,6 +42,14 @@ RESULTS = {
         "all": {"rows": 3, "mean": 0.96, "worst": 0.8, "bar": 0.95, "holds": True},
         "groups": {"m = 1": {"rows": 0, "mean": None, "worst": None}},
     },
+    "peak_bits": HEAD
+    | {
+        "shapes": 9,
+        "elements": 1234,
+        "mismatched_shapes": 2,
+        "mismatched_elements": 5,
+        "by_formats": {"float32 x float32": 9},
+    },
 }
 SAID = {
     "result peak groups": "| m = 1 | 1 of 2 | 2.00 | 2.00 | 1.2, 1 | no | 3.00 |",
@@ -52,6 +60,7 @@ SAID = {
     "result peak host": "| aligned | given | 9.0 us | 10.0 us | yes |",
     "result peak sanitizer": "A chip: 1 plans, 1 files of kernels; not run: new.cu.",
     "result peak tuning": "| all of them | 3 | 96.0% | 80.0% |",
+    "result peak bits": "7 of 9 shapes had the CPU's bits, 1,234 elements, 5 of them different.",
 }
 
 
