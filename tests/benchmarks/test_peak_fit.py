@@ -46,7 +46,7 @@ def made(fit, changed):
 
 def test_it_finds_the_constants_that_times_were_made_with(fit):
     begin = fit.constants(["CLOCK_HZ", "PORT_BYTES"])
-    changed = {("DRAM_BYTES_PER_S", ""): 2.5e12, ("TILE_CYCLES", ""): 4000.0, ("LAUNCH_S", ""): 4e-6}
+    changed = {("DRAM_BYTES_PER_S", ""): 2.5e12, ("STEP_SHARE", ""): 0.5, ("LAUNCH_S", ""): 6e-6}
     of = made(fit, changed)
     found = fit.fitted(of, begin, near=1e3)
     before, after = fit.logs(of, begin), fit.logs(of, found)
