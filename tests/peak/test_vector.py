@@ -10,9 +10,10 @@ from msgspec.structs import replace
 from tests.kernels import machine_code
 
 from gemmlab.formats import bits_of
+from gemmlab.peak.choosing import plan_for
 from gemmlab.peak.request import Request
 from gemmlab.peak.vector import ALIKE, ANYWHERE, APART, CHUNK_BYTES, KINDS, STATIC_BYTES, WARP, Vector
-from gemmlab.peak.vector_choosing import MOST_VECTORS, vector_plans
+from gemmlab.peak.vector_choosing import MOST_CLUSTER, MOST_PARTS, MOST_VECTORS, by_threads, vector_plans
 from gemmlab.record import GemmlabError
 
 BF16 = {"a_format": "bfloat16", "b_format": "bfloat16", "d_format": "bfloat16"}
@@ -60,7 +61,7 @@ def test_a_form_answers_its_request_and_a_block_holds_it(request_):
             assert form.shares % form.classes == 0
         assert form.shared_bytes <= STATIC_BYTES
         assert WARP * form.warps <= 1024
-        assert form.parts == 1 or form.parts * form.tall <= request_.k * n
+        assert form.parts <= (MOST_PARTS if form.along_k else MOST_CLUSTER)
         assert form.blocks(n) < 2**31
         assert plan.predicted_s > 0
 
@@ -82,6 +83,16 @@ def test_a_deterministic_order_and_foreign_formats_have_no_such_plan():
     assert not list(vector_plans(Request(m=1, n=64, k=64, **BF16, deterministic=True)))
     assert not list(vector_plans(Request(m=MOST_VECTORS + 1, n=64, k=64, **BF16)))
     assert not list(vector_plans(Request(m=1, n=64, k=64, a_format="int8", b_format="int8", d_format="int32")))
+
+
+@given(requests())
+@settings(max_examples=60)
+def test_what_is_surely_by_threads_is_planned_so(request_):
+    sure = by_threads(request_)
+    assert all(plan in list(vector_plans(request_)) for plan in sure)
+    assert not sure or plan_for(request_) in sure
+    if 1 in (request_.m, request_.n) and all(getattr(request_, flag) for flag in FLAGS):
+        assert sure
 
 
 def test_sizes_that_do_not_go_together_are_refused():

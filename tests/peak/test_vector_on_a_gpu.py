@@ -69,7 +69,7 @@ def plans(a, b, d):
         a_on_road=stored(a, 1).on_road,
         b_on_road=stored(b, 0).on_road,
     )
-    return list(vector_plans(request, most=4))
+    return list(vector_plans(request))
 
 
 @pytest.mark.parametrize("seed", range(80))

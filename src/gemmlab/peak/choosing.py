@@ -15,7 +15,7 @@ from gemmlab.peak.planned import Plan
 from gemmlab.peak.predicting import FITTING, SMS, engine_seconds
 from gemmlab.peak.request import Request
 from gemmlab.peak.tf32x3_choosing import tf32x3_plans
-from gemmlab.peak.vector_choosing import vector_plans
+from gemmlab.peak.vector_choosing import by_threads, vector_plans
 from gemmlab.record import GemmlabError
 from gemmlab.units import ceil_div
 
@@ -36,7 +36,7 @@ def plan_for(request: Request) -> Plan:
 
     Raises GemmlabError for formats that are not multiplied together here.
     """
-    found = min(plans(request), key=lambda plan: plan.predicted_s, default=None)
+    found = min(by_threads(request) or plans(request), key=lambda plan: plan.predicted_s, default=None)
     if found is None:
         raise GemmlabError(
             f"{request.a_format} times {request.b_format} into {request.d_format} is not multiplied here",

@@ -11,22 +11,43 @@ from gemmlab.formats import bits_of
 from gemmlab.peak.engine import OUTPUTS
 from gemmlab.peak.planned import Plan
 from gemmlab.peak.request import Request
-from gemmlab.peak.vector import ALIKE, ANYWHERE, APART, CHUNK_BYTES, KINDS, PORTABLE_PARTS, WARP, Vector
+from gemmlab.peak.vector import ALIKE, ANYWHERE, APART, CHUNK_BYTES, KINDS, WARP, Vector
 from gemmlab.units import ceil_div
 
 DRAM_BYTES_PER_S = 4.7e12  # read alone, measured
 LAUNCH_S = 1.4e-6  # of a kernel that starts early, measured
+STRIPS_BYTES_PER_S, STRIPS_S, CLUSTER_S = 4.4e12, 2.4e-6, 1.0e-6  # where rows run along n, measured
 CLOCK_HZ = 1.755e9  # what an H200 holds in short runs, measured
-STALLS = 1.5  # cycles of a slot for an instruction, measured
-SHARPNESS = 4  # of a limit that gives way to another
-MOST_PARTS = 256
-MOST_VECTORS = 1  # above, wgmma was measured to be faster
+STALLS = 1.35  # cycles of a slot for an instruction, measured
+SHARPNESS = 5  # of a limit that gives way to another
+LONG_BYTES = 6e6  # of a matrix whose rows run along n, from which threads were ahead
+MOST_PARTS, MOST_CLUSTER = 256, 16
+MOST_VECTORS = 4  # more were never faster than wgmma
 
 T = TypeVar("T")
 
 
-def vector_plans(request: Request, most: int = MOST_VECTORS) -> Iterator[Plan]:
-    """Plans by threads for up to `most` vectors: none in the one order that determinism asks for."""
+def by_threads(request: Request) -> list[Plan]:
+    """Plans by threads where they were faster than wgmma in every measurement on an H200; often none.
+
+    The model of wgmma's time does not know what few rows leave of a tile's feeding: there it is too hopeful.
+    """
+    return [plan for plan in vector_plans(request) if ahead_of_wgmma(request, plan)]
+
+
+def ahead_of_wgmma(request: Request, plan: Plan) -> bool:
+    """Whether no measurement had wgmma ahead of a plan by threads."""
+    form = plan.kernel
+    assert isinstance(form, Vector)
+    bits = bits_of(form.format)
+    if form.along_k:
+        return form.vectors <= (2 if bits == 8 else 4)
+    bytes_ = (request.m if form.swapped else request.n) * request.k * bits / 8
+    return bits == 32 or (form.vectors == 1 and bytes_ >= LONG_BYTES)
+
+
+def vector_plans(request: Request) -> Iterator[Plan]:
+    """Plans by threads for a few vectors: none in the one order that determinism asks for."""
     eight = bits_of(request.a_format) == bits_of(request.b_format) == 8
     formats = {request.a_format, request.b_format}
     if request.deterministic or not formats <= set(KINDS) or not (len(formats) == 1 or eight):
@@ -34,7 +55,7 @@ def vector_plans(request: Request, most: int = MOST_VECTORS) -> Iterator[Plan]:
     if request.d_format not in OUTPUTS:
         return
     for swapped, vectors in ((False, request.m), (True, request.n)):
-        if vectors <= most:
+        if vectors <= MOST_VECTORS:
             form = sized(request, asked_of(request, swapped, vectors))
             yield Plan(kernel=form, predicted_s=vector_seconds(request, form))
 
@@ -72,8 +93,9 @@ def vector_seconds(request: Request, form: Vector) -> float:
     rows = form.rows if form.along_k else form.chunk
     slots = form.chunk * (form.vectors + each + each * form.vectors / rows) + 6
     issue = STALLS * slots * chunks / (WARP * 4 * request.sm_count * CLOCK_HZ)
-    bytes_ = chunks * CHUNK_BYTES / DRAM_BYTES_PER_S
-    return LAUNCH_S + float((issue**SHARPNESS + bytes_**SHARPNESS) ** (1 / SHARPNESS))
+    bytes_ = chunks * CHUNK_BYTES / (DRAM_BYTES_PER_S if form.along_k else STRIPS_BYTES_PER_S)
+    launch = LAUNCH_S if form.along_k else STRIPS_S + CLUSTER_S * (form.parts > 2)
+    return launch + float((issue**SHARPNESS + bytes_**SHARPNESS) ** (1 / SHARPNESS))
 
 
 def sized(request: Request, form: Vector) -> Vector:
@@ -106,13 +128,19 @@ def along_k(request: Request, form: Vector, n: int) -> dict[str, int]:
 
 
 def along_n(request: Request, form: Vector, n: int) -> dict[str, int]:
-    """Sizes where rows run along n."""
-    chunks = ceil_div(n, form.chunk) + (not form.aligned)
-    warps, deep = 8, 8 if form.vectors == 1 else 4
-    lanes = min(8 if chunks <= 512 else 16, warps * WARP // form.classes)
-    strips = ceil_div(chunks, lanes if form.aligned else lanes - 1)
-    parts = power(min(2 * request.sm_count // strips, request.k // (warps * WARP // lanes * deep)), PORTABLE_PARTS)
-    return {"lanes": lanes, "warps": warps, "parts": parts, "deep": deep}
+    """Sizes where rows run along n: a block of 512 threads for each SM where so many fit well, else two of 256."""
+    chunks, one = ceil_div(n, form.chunk) + (not form.aligned), form.vectors == 1
+    if one and form.aligned and bits_of(form.format) > 8:
+        for parts in (1, 2):
+            blocks = ceil_div(chunks, 8) * parts
+            if 0.95 * request.sm_count <= blocks <= request.sm_count and request.k >= 512 * parts:
+                return {"lanes": 8, "warps": 16, "parts": parts, "deep": 8}
+    lanes = max(4, min(8 if form.aligned else 16, 2 * power(chunks - 1, 8)))
+    strips, shares = ceil_div(chunks, lanes if form.aligned else lanes - 1), 8 * WARP // lanes
+    parts = power(min(int(2.3 * request.sm_count) // strips, request.k // (8 * shares)), MOST_CLUSTER)
+    if bits_of(form.format) == 8 or form.vectors > 2:  # what a cluster's first block has room for
+        parts = min(parts, 4)
+    return {"lanes": lanes, "warps": 8, "parts": parts, "deep": 8 if one and parts > 1 else 4}
 
 
 def power(wanted: int, most: int) -> int:
