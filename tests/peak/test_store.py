@@ -73,6 +73,7 @@ def test_entries_are_added_replaced_and_taken_out():
     assert [each.request for each in store.read(path, H200)] == [other]
     assert json.loads(path.read_text())["what"].startswith("measured")
     assert [each.name for each in path.parent.iterdir()] == ["h200.json"]
+    assert path.stat().st_mode & 0o444 == 0o444
 
 
 def first_entry(**fields):

@@ -196,6 +196,7 @@ def keep(device: Device, found: Iterable[Entry], path: Path | None = None, witho
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
             file.write(text)
+        os.chmod(file.name, 0o644)  # a temporary file is its owner's alone, the package's is everybody's
         os.replace(file.name, path)
     except OSError as error:
         raise GemmlabError(
