@@ -21,6 +21,28 @@ FORM = {"format": "bfloat16", "x_format": "bfloat16", "d_format": "bfloat16"}
 FLAGS = ("a_along_k", "b_along_k", "a_on_road", "b_on_road", "d_on_road")
 
 
+#: rows, warps and deep within 3.5 % of the fastest, by format, n and k: measured on an H200, 2026-11-30, of up to
+#: 63 forms side by side over rotating operands
+FASTEST = {
+    ("bfloat16", 8192, 8192): {(1, 8, 4), (2, 4, 2), (4, 2, 2), (4, 4, 1), (4, 4, 2), (4, 8, 1)},
+    ("bfloat16", 28672, 8192): {(1, 4, 4), (1, 8, 4), (2, 4, 2), (2, 4, 4), (2, 8, 2), (4, 2, 2), (4, 4, 1), (4, 4, 2)},
+    ("bfloat16", 8192, 28672): {(1, 2, 8), (1, 4, 4), (2, 4, 4), (2, 8, 2), (4, 4, 2), (4, 8, 1), (4, 8, 2)},
+    ("bfloat16", 7168, 16384): {(1, 2, 8), (1, 4, 4), (2, 4, 4), (2, 8, 2), (4, 8, 2)},
+    ("bfloat16", 2112, 7168): {(4, 4, 2), (4, 8, 1)},
+    ("bfloat16", 576, 7168): {(1, 4, 4), (1, 8, 4)},
+    ("bfloat16", 4096, 4096): {(1, 4, 4), (2, 4, 2), (2, 4, 4), (2, 8, 2), (4, 2, 2), (4, 4, 2)},
+    ("bfloat16", 7168, 2048): {(2, 2, 4), (2, 4, 2), (4, 2, 2), (4, 4, 1), (4, 4, 2), (4, 8, 1)},
+    ("float8_e4m3fn", 8192, 8192): {(2, 2, 2), (4, 1, 2), (4, 2, 2), (4, 4, 1)},
+    ("float8_e4m3fn", 28672, 8192): {(2, 2, 2), (4, 2, 2), (4, 4, 1)},
+    ("float8_e4m3fn", 8192, 28672): {(2, 4, 2), (4, 4, 2), (4, 8, 1)},
+    ("float8_e4m3fn", 7168, 16384): {(1, 2, 4), (2, 4, 2), (4, 4, 2), (4, 8, 1)},
+    ("float8_e4m3fn", 2112, 7168): {(4, 8, 1)},
+    ("float8_e4m3fn", 576, 7168): {(1, 4, 4), (2, 8, 2)},
+    ("float8_e4m3fn", 4096, 4096): {(2, 4, 2), (4, 2, 2), (4, 4, 1), (4, 8, 1)},
+    ("float8_e4m3fn", 7168, 2048): {(4, 2, 2), (4, 4, 1)},
+}
+
+
 @st.composite
 def requests(draw):
     first = draw(st.sampled_from(list(KINDS)))
@@ -90,9 +112,17 @@ def test_a_deterministic_order_and_foreign_formats_have_no_such_plan():
 def test_what_is_surely_by_threads_is_planned_so(request_):
     sure = by_threads(request_)
     assert all(plan in list(vector_plans(request_)) for plan in sure)
-    assert not sure or plan_for(request_) in sure
+    if sure:
+        assert plan_for(request_) in sure
     if 1 in (request_.m, request_.n) and all(getattr(request_, flag) for flag in FLAGS):
         assert sure
+
+
+@pytest.mark.parametrize("of", FASTEST, ids=lambda of: "-".join(map(str, of)))
+def test_sizes_are_among_the_fastest_measured(of):
+    form, n, k = of
+    kernel = plan_for(Request(m=1, n=n, k=k, a_format=form, b_format=form, d_format="bfloat16")).kernel
+    assert (kernel.rows, kernel.warps, kernel.deep) in FASTEST[of]
 
 
 def test_sizes_that_do_not_go_together_are_refused():
@@ -108,13 +138,13 @@ def planned():
     """Forms that are planned, each kind of operands once, over sizes that take each way through the rules."""
     found = {}
     sizes = ((1, 100_000), (100, 40_000), (576, 7168), (8192, 8192), (4096, 512), (8192, 100))
-    for at, (name, form) in enumerate((name, form) for name in KINDS for form in (*FLAGS, "")):
+    for at, (name, form) in enumerate((name, form) for name in KINDS for form in ("b_along_k", "b_on_road", "")):
         flags = {each: each != form for each in FLAGS}
-        for turn, vectors in enumerate(range(1, MOST_VECTORS + 1)):
+        for turn, vectors in enumerate((1, 1 + at % MOST_VECTORS)):
             n, k = sizes[(at + turn) % len(sizes)]
             d_format = "bfloat16" if bits_of(name) == 8 else name
             base = Request(m=vectors, n=n, k=k, a_format=name, b_format=name, d_format=d_format, **flags)
-            for request_ in (base, replace(base, b_on_road=False), replace(base, m=n, n=vectors, k=k + 1)):
+            for request_ in (base, replace(base, m=n, n=vectors, k=k + 1, a_on_road=False)):
                 for plan in vector_plans(request_):
                     found[repr(plan.kernel)] = plan.kernel
     return list(found.values())

@@ -119,12 +119,25 @@ def along_k(request: Request, form: Vector, n: int) -> dict[str, int]:
         warps = power(ceil_div(chunks, 4 * WARP), 8)
         deep = min(4 if form.vectors == 1 else 2, ceil_div(chunks, WARP * warps))
         return {"warps": warps, "rows": 1, "deep": deep, "ahead": WARP * warps * deep * CHUNK_BYTES}
-    rows, warps, deep = 4, power(chunks // WARP, 4), 1
-    if form.vectors == 1 and chunks > 600:
-        warps, deep = (4, 2) if bits_of(form.format) == 16 else (8, 1)
-    elif form.vectors > 1 and bits_of(form.format) > 8:
-        rows, warps, deep = 2 if narrow else 4, 8 if chunks > 1024 else 2, 2
-    return {"rows": rows, "warps": warps, "deep": deep, "ahead": WARP * warps * deep * CHUNK_BYTES}
+    rows, warps, deep = lane_of(request, form, n, chunks)
+    ahead = WARP * warps * deep * CHUNK_BYTES if chunks > 8 * WARP else 0
+    return {"rows": rows, "warps": warps, "deep": deep, "ahead": ahead}
+
+
+def lane_of(request: Request, form: Vector, n: int, chunks: int) -> tuple[int, int, int]:
+    """Rows of a lane, warps that share them, and loads of each on their way, for many rows of some length."""
+    eight, few = bits_of(form.format) == 8, n <= 32 * request.sm_count  # blocks that few leave must ask for more each
+    if form.vectors > 1:
+        return (
+            (4, power(chunks // WARP, 4), 1) if eight else (2 if form.vectors > 2 else 4, 8 if chunks > 1024 else 2, 2)
+        )
+    if not eight and chunks > 1536:
+        return 2, 8, 2
+    if (chunks > 600 and (eight or few)) or (eight and few and chunks >= 8 * WARP):
+        return 4, 8, 1
+    if not eight and ((few and chunks > 8 * WARP) or (chunks > 600 and n <= 128 * request.sm_count)):
+        return 4, 4, 2
+    return 4, power(chunks // WARP, 4), 1
 
 
 def along_n(request: Request, form: Vector, n: int) -> dict[str, int]:
