@@ -132,8 +132,11 @@ def sharings(request: Request, engine: Engine) -> Iterator[tuple[int, int]]:
 
 
 def apart(request: Request, engine: Engine) -> Iterator[Engine]:
-    """The engine, its two warpgroups some steps apart where a program has several tiles."""
-    several = engine.consumers == 2 and engine.tiles(request.m, request.n) > request.sm_count
+    """The engine, its two warpgroups some steps apart where a program has several tiles.
+
+    Not where sums leave the accumulator on the way: then one multiplies while the other adds anyhow.
+    """
+    several = engine.consumers == 2 and engine.tiles(request.m, request.n) > request.sm_count and not engine.promote
     yield replace(engine, lag=max(0, min(MOST_LAG, engine.stages - 2))) if several else engine
 
 

@@ -13,8 +13,9 @@ from gemmlab.units import ceil_div, round_up
 FOLDER = Path(__file__).parent / "cuda"
 HEADERS = ("transport.cuh", "products.cuh", "order.cuh", "stage.cuh", "store.cuh", "shares.cuh")
 SHARED_BYTES = 227 * 1024  # a block's, on compute capability 9.0: CUDA C++ Programming Guide, technical specifications
+SM_REGISTERS = 64 * 1024  # of 32 bits
 SM_SHARED_BYTES, BLOCK_BYTES = 228 * 1024, 1024  # an SM's, and what each block takes of it for itself: the same
-RESIDENT_REGISTERS = 160  # for the sums of all programs on an SM, a thread of each
+RESIDENT_THREADS, OTHER_REGISTERS = 256, 48  # of a program with one consumer; of a thread, beside its sums
 ROW_BYTES = 128  # of a tile in shared memory: what the copy engine's widest swizzle covers
 WARPGROUP = 64  # rows of one instruction
 PRODUCTS_BYTES = 32  # along k, of one instruction
@@ -66,7 +67,8 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
             raise GemmlabError(f"lag={self.lag} with {self.stages} stages", "two warpgroups, and two stages more")
         if self.pieces == 2 and not self.promote:
             raise GemmlabError("pieces without promotion", "the accumulator's own cut would be the error")
-        if self.resident > 1 and (self.consumers == 2 or self.registers_bound > RESIDENT_REGISTERS // self.resident):
+        registers = SM_REGISTERS // (RESIDENT_THREADS * self.resident) // 8 * 8
+        if self.resident > 1 and (self.consumers == 2 or self.registers_bound + OTHER_REGISTERS > registers):
             raise GemmlabError(f"{self.resident} programs on an SM", "one consumer each, and registers for all")
         if self.shared_bytes > self.shared_limit:
             raise GemmlabError(
