@@ -59,13 +59,13 @@ HMMA_CYCLES = 6.1  # of a quarter of an SM for 16 x 8 x 8 products, measured
 ELEMENT_CYCLES = 9.0  # of a quarter for 32 elements that are split, and for what waits, measured in whole kernels
 COPY_CYCLES = 8.0  # of a quarter for 32 copies: their addresses
 WGMMA_PRODUCTS = 1024.0  # of tfloat32 of an SM a cycle: the chip's peak
-STEP_CYCLES = 850.0  # of a step of wgmma beside the products, measured
+STEP_CYCLES = 710.0  # of a step of wgmma beside the products, measured
 NARROW_CYCLES = 4.0  # of a quarter for 32 elements that are copied one by one
 DRAM_SHARE = 0.97  # of a copy's, of a program that also splits, measured
 TILE_CYCLES = 2000.0  # filling the ring and writing the tile, measured
 SHARE_CYCLES = 1500.0  # bringing sums together: two barriers of a cluster, or a fence and a counter, measured
 PART_CYCLES = 0.42  # of a result of the tile through shared memory, measured
-GROUP_BYTES = 40.0  # of an SM a cycle, of sums in global memory, measured
+GROUP_BYTES = 80.0  # of an SM a cycle, of sums in global memory, measured
 
 
 def tf32x3_plans(request: Request) -> Iterator[Plan]:

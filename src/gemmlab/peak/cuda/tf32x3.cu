@@ -29,6 +29,32 @@ constexpr int A_BYTES = 4 * A_LINES * A_PITCH, STAGE_BYTES = A_BYTES + 4 * B_LIN
 constexpr int D_ROWS = SWAPPED ? BLOCK_N : BLOCK_M, D_COLUMNS = SWAPPED ? BLOCK_M : BLOCK_N, D_PITCH = D_COLUMNS + 4;
 
 #include "tf32x3_results.cuh"
+
+// Fetches both operands' tiles, one step of k after another, into one stage after another.
+struct Fetch {
+  Steps<A_LINES, A_ALONG, A_PITCH, A_ROWS, A_SIDES, A_WIDE> a;
+  Steps<B_LINES, B_ALONG, B_PITCH, B_ROWS, B_SIDES, B_WIDE> b;
+  const u32 ring;
+  int left, stage = 0;
+
+  DEVICE Fetch(const Problem& p, int row, int column, int begin, int end, u32 ring)
+      : a(p.a, A_SIDES ? begin * BLOCK_K : row, A_SIDES ? row : begin * BLOCK_K, A_SIDES ? p.k : p.rows, A_SIDES ? p.rows : p.k),
+        b(p.b, B_SIDES ? begin * BLOCK_K : column, B_SIDES ? column : begin * BLOCK_K, B_SIDES ? p.k : p.columns,
+          B_SIDES ? p.columns : p.k),
+        ring(ring), left(end - begin) {}
+
+  DEVICE void first_half() {
+    if (left > 0) a.next(ring + stage * STAGE_BYTES);
+  }
+
+  DEVICE void second_half() {
+    if (left > 0) b.next(ring + stage * STAGE_BYTES + A_BYTES);
+    left--;
+    stage = stage == STAGES - 1 ? 0 : stage + 1;
+    asm volatile("cp.async.commit_group;" ::: "memory");
+  }
+};
+
 #if WARPGROUPS
 #include "tf32x3_wgmma.cuh"
 #else
@@ -59,20 +85,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     column *= BLOCK_N;
     const int d_row = SWAPPED ? column : row, d_column = SWAPPED ? row : column;
     if (!any_wanted(p, d_row, d_column)) continue;
-    auto fetch_step = [&](int step) {
-      if (step < end) {
-        const u32 to = ring + (step - begin) % STAGES * STAGE_BYTES;
-        const int k = step * BLOCK_K;
-        fill<A_LINES, A_ALONG, A_PITCH, A_ROWS, A_SIDES, A_WIDE>(to, p.a, A_SIDES ? k : row, A_SIDES ? row : k,
-                                                                 A_SIDES ? p.k : p.rows, A_SIDES ? p.rows : p.k);
-        fill<B_LINES, B_ALONG, B_PITCH, B_ROWS, B_SIDES, B_WIDE>(to + A_BYTES, p.b, B_SIDES ? k : column,
-                                                                 B_SIDES ? column : k, B_SIDES ? p.k : p.columns,
-                                                                 B_SIDES ? p.columns : p.k);
-      }
-      asm volatile("cp.async.commit_group;" ::: "memory");
-    };
+    Fetch fetch(p, row, column, begin, end, ring);
     Sums sums = {};
-    tile_products(sums, ring, begin, end, fetch_step);
+    tile_products(sums, ring, begin, end, fetch);
     asm volatile("cp.async.wait_group 0;" ::: "memory");
     __syncthreads();  // the ring is free
     sums_out(sums, ring);

@@ -85,16 +85,16 @@ DEVICE void sums_out(const Sums& sums, u32 to) {
 }
 
 // The products of a program's steps of k from `begin` to before `end`.
-template <class Fetch>
-DEVICE void tile_products(Sums& sums, u32 ring, int begin, int end, Fetch fetch_step) {
+DEVICE void tile_products(Sums& sums, u32 ring, int begin, int end, Fetch& fetch) {
   const Place of = place();
-  for (int stage = 0; stage < STAGES - 1; stage++) fetch_step(begin + stage);
+  for (int stage = 0; stage < STAGES - 1; stage++) fetch.first_half(), fetch.second_half();
   for (int step = begin; step < end; step++) {
     asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
     __syncthreads();  // this stage has come, and all have read the one before it
-    fetch_step(step + STAGES - 1);
+    fetch.first_half();
+    fetch.second_half();
     const u32 a = ring + (step - begin) % STAGES * STAGE_BYTES;
-#pragma unroll(A_SIDES ? 1 : 2)
+#pragma unroll 1
     for (int k16 = 0; k16 < BLOCK_K / 16; k16 += WARPS_K)
       products(sums, a, a + A_BYTES, of.row, of.column, k16 + of.turn, threadIdx.x % 32);
   }

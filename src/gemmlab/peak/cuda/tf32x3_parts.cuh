@@ -8,43 +8,80 @@ struct Operand {
 };
 
 // Where 16 bytes of a line lie among their neighbours, so that a warp's reads fall into all banks.
-template <int WIDTH_OF, bool SIDES>
+template <int NEIGHBOURS, bool SIDES>
 DEVICE int swizzled(int line, int chunk) {
-  return chunk ^ (SIDES ? (line / 4 % 4) * 2 : (line / WIDTH_OF % 2) * 4);
+  return chunk ^ (SIDES ? (line / 4 % 4) * 2 : (line / NEIGHBOURS % 2) * 4);
 }
 
-// A tile of an operand into shared memory; what lies outside the matrix, unless all is INSIDE, becomes zeros.
-template <int LINES, int ALONG, int PITCH, int WIDTH_OF, bool SIDES, bool WIDE, bool INSIDE>
-DEVICE void copy(u32 to, const Operand& of, int line, int along, int lines, int alongs) {
-  constexpr int EACH = WIDE ? 4 : 1, ACROSS = ALONG / EACH, DOWN = THREADS / ACROSS;  // elements, lines of all threads
-  static_assert(THREADS % ACROSS == 0);
-  const int first = threadIdx.x / ACROSS, right = threadIdx.x % ACROSS * EACH;
-  const int here = INSIDE ? EACH : max(0, min(EACH, alongs - along - right));
-  const float* from = of.at + (line + (long long)first) * of.ld + along + right;
-#pragma unroll
-  for (int next = 0; next < LINES; next += DOWN, from += DOWN * of.ld) {
-    const int down = first + next;
-    if (LINES % DOWN && down >= LINES) break;
-    const u32 place = to + 4 * (down * PITCH + swizzled<WIDTH_OF, SIDES>(down, right / 4) * 4 + right % 4);
-    const int bytes = INSIDE || down < lines - line ? 4 * here : 0;
-    if (WIDE && INSIDE)
-      asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(place), "l"(from) : "memory");
-    else if (WIDE)
-      asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(place), "l"(bytes ? from : of.at), "r"(bytes)
-                   : "memory");
-    else
-      asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(place), "l"(bytes ? from : of.at), "r"(bytes)
-                   : "memory");
-  }
-}
-
-template <int LINES, int ALONG, int PITCH, int WIDTH_OF, bool SIDES, bool WIDE>
-DEVICE void fill(u32 to, const Operand& of, int line, int along, int lines, int alongs) {
-  if (lines - line >= LINES && alongs - along >= ALONG)
-    copy<LINES, ALONG, PITCH, WIDTH_OF, SIDES, WIDE, true>(to, of, line, along, lines, alongs);
+template <bool WIDE>
+DEVICE void copy(u32 to, const float* from) {
+  if (WIDE)
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
   else
-    copy<LINES, ALONG, PITCH, WIDTH_OF, SIDES, WIDE, false>(to, of, line, along, lines, alongs);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory");
 }
+
+// So many bytes of it, then zeros; with none of them nothing is read.
+template <bool WIDE>
+DEVICE void copy(u32 to, const float* from, int bytes) {
+  if (WIDE)
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+}
+
+// A thread's part of an operand's tiles, one step of k after another: LINES of ALONG elements, of a matrix of `lines` of
+// `alongs` elements from (line, along) on, each from its place in memory to its place in a stage.
+template <int LINES, int ALONG, int PITCH, int NEIGHBOURS, bool SIDES, bool WIDE>
+struct Steps {
+  static constexpr int EACH = WIDE ? 4 : 1, ACROSS = ALONG / EACH, DOWN = THREADS / ACROSS;  // elements, lines of all threads
+  static constexpr int PERIOD = SIDES ? 16 : 2 * NEIGHBOURS, PLACES = PERIOD > DOWN ? PERIOD / DOWN : 1;
+  static_assert(THREADS % ACROSS == 0);
+  const float* base;
+  const float* from;
+  const long long ld;
+  const int lines, alongs, first, right;
+  int line, along;
+  u32 places[PLACES];  // in a stage, of the first lines; the others' are whole periods further
+
+  DEVICE Steps(const Operand& of, int line, int along, int lines, int alongs)
+      : base(of.at), ld(of.ld), lines(lines), alongs(alongs), first(threadIdx.x / ACROSS), right(threadIdx.x % ACROSS * EACH),
+        line(line), along(along) {
+    from = base + (line + (long long)first) * ld + along + right;
+#pragma unroll
+    for (int at = 0; at < PLACES; at++) {
+      const int down = first + at * DOWN;
+      places[at] = 4 * (down * PITCH + swizzled<NEIGHBOURS, SIDES>(down, right / 4) * 4 + right % 4);
+    }
+  }
+
+  DEVICE u32 place(int next) const {
+    return places[next / DOWN % PLACES] + 4 * (next / (DOWN * PLACES)) * DOWN * PLACES * PITCH;
+  }
+
+  // The tile into a stage; what lies outside the matrix becomes zeros.
+  DEVICE void next(u32 to) {
+    const float* source = from;
+    if (lines - line >= LINES && alongs - along >= ALONG) {
+#pragma unroll
+      for (int next = 0; next < LINES; next += DOWN, source += DOWN * ld) {
+        if (LINES % DOWN && first + next >= LINES) break;
+        copy<WIDE>(to + place(next), source);
+      }
+    } else {
+      const int here = max(0, min(EACH, alongs - along - right));
+#pragma unroll 1
+      for (int next = 0; next < LINES; next += DOWN, source += DOWN * ld) {
+        if (LINES % DOWN && first + next >= LINES) break;
+        const int bytes = first + next < lines - line ? 4 * here : 0, down = first + next;
+        const u32 there = 4 * (down * PITCH + swizzled<NEIGHBOURS, SIDES>(down, right / 4) * 4 + right % 4);
+        copy<WIDE>(to + there, bytes ? source : base, bytes);
+      }
+    }
+    (SIDES ? line : along) += BLOCK_K;
+    from += SIDES ? BLOCK_K * ld : BLOCK_K;
+  }
+};
 
 template <int COUNT>
 DEVICE void read(float* to, u32 from) {

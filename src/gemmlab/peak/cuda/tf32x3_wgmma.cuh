@@ -5,15 +5,15 @@
 #include "tf32x3_parts.cuh"
 
 constexpr int PART_BYTES = 128 * BLOCK_N;  // of B's high or low parts of a step
-constexpr int WARPS = THREADS / 32;
+constexpr int WARPS = THREADS / 32, UNITS = BLOCK_N / 8 * 2, TURNS = (UNITS + WARPS - 1) / WARPS;  // of parts: 8 rows, 16 k
 typedef float Sums[BLOCK_N / 2];
 
 WGMMA_TEXT
 
+DEVICE void settled(float& x) { asm volatile("" : "+f"(x)::"memory"); }
+
 // Rows of 128 bytes along k (swizzled by 128 bytes): groups of 8 rows are 1024 bytes apart.
 DEVICE u64 rows_of_k(u32 address) { return (u64)((address & 0x3FFFF) >> 4) | (1ull << 16) | (64ull << 32) | (1ull << 62); }
-
-constexpr int UNITS = BLOCK_N / 8 * 2, TURNS = (UNITS + WARPS - 1) / WARPS;  // of 8 rows and 16 k; of a warp
 
 // A unit of B's parts, in the order of k that A's rows are read in: of 16 k, what lanes 0 to 3 have first, then second.
 DEVICE void b_parts(u32 to, u32 tile, int turn) {
@@ -32,8 +32,7 @@ DEVICE void b_parts(u32 to, u32 tile, int turn) {
 }
 
 // The products of a program's steps of k from `begin` to before `end`.
-template <class Fetch>
-DEVICE void tile_products(Sums& sums, u32 ring, int begin, int end, Fetch fetch_step) {
+DEVICE void tile_products(Sums& sums, u32 ring, int begin, int end, Fetch& fetch) {
   const u32 parts = ring + STAGES * STAGE_BYTES;
   const int lane = threadIdx.x % 32, row = threadIdx.x / 32 * 16;
   float x[2][2][4], high[2][2][4], low[2][2][4], fresh[BLOCK_N / 2];  // of A: 16 k, rows, neighbours along k
@@ -41,22 +40,23 @@ DEVICE void tile_products(Sums& sums, u32 ring, int begin, int end, Fetch fetch_
   // to begin. Behind the last step they are made of what lies there, and not used.
   const auto piece_of_next = [&](int step, int at) {
     const u32 a = ring + (step + 1 - begin) % STAGES * STAGE_BYTES, to = parts + (step + 1 - begin) % 2 * 2 * PART_BYTES;
-    if (at == 0) fetch_step(step + STAGES);
-    if (at == 2) {
+    if (at == 1) fetch.first_half();
+    if (at == 2) fetch.second_half();
+    if (at == 4) {
       asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 1) : "memory");
       __syncthreads();  // the stage has come, and all have been multiplied by the parts that are written over
     }
-    if (at == 3) {
+    if (at == 5) {
 #pragma unroll
       for (int k16 = 0; k16 < 2; k16++) piece<2, A_PITCH, A_SIDES>(x[k16], a, row, k16, lane);
     }
 #pragma unroll
     for (int turn = 0; turn < TURNS; turn++)
-      if (at == min(4 + turn, 11)) b_parts(to, a + A_BYTES, turn);
+      if (at == min(6 + turn, 11)) b_parts(to, a + A_BYTES, turn);
     if (at == 11) fence_for_engines();
   };
   if (begin == end) return;
-  for (int stage = 0; stage < STAGES - 1; stage++) fetch_step(begin + stage);
+  for (int stage = 0; stage < STAGES - 1; stage++) fetch.first_half(), fetch.second_half();
 #pragma unroll
   for (int at = 0; at < 12; at++) piece_of_next(begin - 1, at);
   for (int step = begin; step < end; step++) {
@@ -64,6 +64,9 @@ DEVICE void tile_products(Sums& sums, u32 ring, int begin, int end, Fetch fetch_
     for (int k16 = 0; k16 < 2; k16++) split(high[k16], low[k16], x[k16]);
     __syncthreads();  // parts are there, and the stage that they came from is free
     const u64 b = rows_of_k(parts + (step - begin) % 2 * 2 * PART_BYTES), b_low = b + PART_BYTES / 16;
+    // what registers hold must be there before the fence
+#pragma unroll
+    for (int at = 0; at < 16; at++) settled(high[at / 8][at / 4 % 2][at % 4]), settled(low[at / 8][at / 4 % 2][at % 4]);
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
     for (int at = 0; at < 12; at++) {
@@ -74,7 +77,10 @@ DEVICE void tile_products(Sums& sums, u32 ring, int begin, int end, Fetch fetch_
     }
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 #pragma unroll
-    for (int at = 0; at < BLOCK_N / 2; at++) sums[at] += fresh[at];
+    for (int at = 0; at < BLOCK_N / 2; at++) {
+      settled(fresh[at]);
+      sums[at] += fresh[at];
+    }
   }
 }
 
