@@ -128,7 +128,7 @@ def array(tensor: Any) -> npt.NDArray[Any]:
 
     name = str(tensor.dtype).removeprefix("torch.")
     kind = np.dtype(getattr(ml_dtypes, name)) if hasattr(ml_dtypes, name) else np.dtype(name)
-    plain = tensor.detach().cpu().contiguous()
+    plain = tensor.detach().cpu().clone(memory_format=torch.contiguous_format)  # strides of one element too
     return plain.reshape(-1).view(torch.uint8).numpy().view(kind).reshape(tuple(plain.shape))
 
 

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from tests.peak.gpu import LYING, array, laid, random_numbers, torch
+from tests.peak.gpu import DEVICE, LYING, array, laid, random_numbers, torch
 
 from gemmlab.numerics import mma
 from gemmlab.peak.request import Request
@@ -62,7 +62,8 @@ def test_bits_of_every_form(base, seed):
     m, n, k = (source.choice([1, 3, 8, 17, 64, 100, 129, 200, 257]) for _ in range(3))
     k = source.choice([k, 2 * k + 1, 640])
     a, b = (
-        laid(torch, random_numbers(*sides, torch.float32, seed), source.choice(LYING)) for sides in ((m, k), (k, n))
+        laid(torch, random_numbers(*sides, torch.float32, seed), source.choice(LYING), DEVICE)
+        for sides in ((m, k), (k, n))
     )
     parts, groups = source.choice([(1, 1), (2, 1), (4, 1), (8, 1), (1, 3), (2, 2), (2, 8)])
     form = shape_of(a, b, base, swapped=source.random() < 0.5, parts=parts, groups=groups)
