@@ -108,7 +108,8 @@ def told(torch: Any, given: tuple) -> dict[str, Any]:
     replay = captured(torch, calls)
     seconds = seconds_of(torch, replay.graph.replay) / replay.count
     order = passed(engine)
-    by_program = read(kernel, engine.programs(row.sides[0], row.sides[1], 132))
+    sms = torch.cuda.get_device_properties(0).multi_processor_count
+    by_program = read(kernel, engine.programs(row.sides[0], row.sides[1], sms))
     between = {}
     for first, second in itertools.pairwise(order):
         cycles = [of[second] - of[first] for of in by_program]

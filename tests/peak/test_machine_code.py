@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from tests.kernels import machine_code
 
-from gemmlab.peak.engine import FOLDER, Engine
+from gemmlab.peak.engine import Engine
 
 BF16 = {"a_format": "bfloat16", "b_format": "bfloat16", "d_format": "bfloat16"}
 FP8 = {"a_format": "float8_e4m3fn", "b_format": "float8_e4m3fn", "d_format": "bfloat16"}
@@ -96,11 +96,12 @@ def test_registers_that_warpgroups_hand_on_are_there(name, code, tmp_path):
     assert 128 * fewer + 256 * more <= usage.registers * 384
 
 
-@pytest.mark.parametrize("name", ["repack"])
-def test_helpers_do_not_spill(name, tmp_path):
+def test_the_repack_does_not_spill(tmp_path):
     machine_code.need("cuda.bindings")
     from gemmlab.kernels.nvrtc import compiled
+    from gemmlab.peak.multiply import repack_text
 
-    _, usage = machine_code.read(compiled((FOLDER / f"{name}.cu").read_text()).code, tmp_path)
+    text, headers = repack_text()
+    _, usage = machine_code.read(compiled(text, headers=headers).code, tmp_path)
     assert not usage.stack
     assert not usage.local

@@ -8,9 +8,11 @@ from msgspec.structs import replace
 from tests.peak.gpu import DEVICE, LYING, array, laid, random_numbers, torch
 
 from gemmlab.numerics import mma
+from gemmlab.peak.asking import sm_count
 from gemmlab.peak.request import Request
+from gemmlab.peak.shares import workspace_of
 from gemmlab.peak.stored import stored
-from gemmlab.peak.tf32x3 import Tf32x3, tf32x3_launch, tf32x3_workspace
+from gemmlab.peak.tf32x3 import Tf32x3, tf32x3_launch
 from gemmlab.peak.tf32x3_bits import by_three
 from gemmlab.peak.tf32x3_choosing import FORMS, shaped
 
@@ -40,11 +42,10 @@ def multiplied(form, a, b, *, gap=0, offset=0, refused=None, times=1):
     (m, k), n = a.shape, b.shape[1]
     memory = torch.full((offset + m * (n + gap) + 8,), ROOM, device="cuda")
     d = memory[offset:].as_strided((m, n), (n + gap, 1))
-    buffers, workspace = tf32x3_workspace(form, m, n, torch, 0)
+    buffers, workspace = workspace_of(form, m, n, torch, 0)
     told = (refused.data_ptr(), refused.numel()) if refused is not None else (0, 0)
-    launch = tf32x3_launch(
-        form, stored(a, 1), stored(b, 0), stored(d, 1), (m, n, k), 0, refused=told, workspace=workspace
-    )
+    given = {"programs": sm_count(torch, 0), "refused": told, "workspace": workspace}
+    launch = tf32x3_launch(form, stored(a, 1), stored(b, 0), stored(d, 1), (m, n, k), 0, **given)
     for _ in range(times):
         launch(torch.cuda.current_stream().cuda_stream)
     torch.cuda.synchronize()

@@ -51,7 +51,14 @@ def engine_kernel(engine: Engine, device: int) -> Kernel:
 @lru_cache(maxsize=16)
 def repack_kernel(device: int) -> Kernel:
     """The kernel of repack.cu on a device, whose context is current."""
-    return Kernel(kept((FOLDER / "repack.cu").read_text(encoding="utf-8")), "repack")
+    text, headers = repack_text()
+    return Kernel(kept(text, headers=headers), "repack")
+
+
+def repack_text() -> tuple[str, dict[str, str]]:
+    """The text of repack.cu, and the header that it includes by name."""
+    text, shift = ((FOLDER / name).read_text(encoding="utf-8") for name in ("repack.cu", "shift.cuh"))
+    return text, {"shift.cuh": shift}
 
 
 class Copy(ctypes.Structure):
@@ -89,7 +96,7 @@ def multiplying(
     device: int,
     *,
     group_m: int = 8,
-    sms: int = 132,
+    sms: int,
     scales: tuple[int, int] = (0, 0),
     map_k: int = 0,
     workspace: tuple[int, int] = (0, 0),
@@ -113,18 +120,6 @@ def multiplying(
     problem = Problem(m, n, map_k or k, group_m, d.address, d.ld, scales[0] or None, scales[1] or None, *workspace)
     kernel = engine_kernel(engine, device)
     return kernel.prepare((engine.programs(m, n, sms),), engine.threads, (*maps, to, problem), early=engine.early)
-
-
-def workspace_of(engine: Engine, m: int, n: int, torch: Any, device: int) -> tuple[list[Any], tuple[int, int]]:
-    """What clusters that share k need in global memory: buffers, and the addresses of sums and of counters."""
-    if engine.groups == 1:
-        return [], (0, 0)
-    rows, columns = (n, m) if engine.swapped else (m, n)
-    tiles = ceil_div(rows, engine.block_m) * ceil_div(columns, engine.block_n)
-    there = f"cuda:{device}"
-    sums = torch.empty(tiles * engine.groups * engine.block_m * engine.block_n, dtype=torch.float32, device=there)
-    arrived = torch.zeros(tiles * engine.parts, dtype=torch.int32, device=there)
-    return [sums, arrived], (sums.data_ptr(), arrived.data_ptr())
 
 
 def box_of(operand: Stored, engine: Engine, *, first: bool) -> tuple[int, int]:

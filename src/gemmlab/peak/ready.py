@@ -7,10 +7,11 @@ from typing import Any
 from gemmlab.peak.asking import lying
 from gemmlab.peak.driver import Launch, enter
 from gemmlab.peak.float32 import otherwise, split
-from gemmlab.peak.multiply import multiplying, repacked, workspace_of
+from gemmlab.peak.multiply import multiplying, repacked
 from gemmlab.peak.planned import Plan
+from gemmlab.peak.shares import workspace_of
 from gemmlab.peak.stored import Stored, stored
-from gemmlab.peak.tf32x3 import Tf32x3, tf32x3_launch, tf32x3_workspace
+from gemmlab.peak.tf32x3 import Tf32x3, tf32x3_launch
 from gemmlab.peak.vector import Vector, vector_launch, vector_workspace
 
 
@@ -46,7 +47,7 @@ def launches_of(
     """
     sms = torch.cuda.get_device_properties(device).multi_processor_count
     if isinstance(plan.kernel, Tf32x3):
-        kept, workspace = tf32x3_workspace(plan.kernel, sides[0], sides[1], torch, device)
+        kept, workspace = workspace_of(plan.kernel, sides[0], sides[1], torch, device)
         given = {"group_m": plan.group_m, "programs": sms, "workspace": workspace}
         return [tf32x3_launch(plan.kernel, a, b, d, sides, device, **given)], kept
     if isinstance(plan.kernel, Vector):

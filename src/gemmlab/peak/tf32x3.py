@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from functools import lru_cache
-from typing import Any
 
 import msgspec
 
@@ -170,7 +169,7 @@ def tf32x3_launch(
     device: int,
     *,
     group_m: int = 8,
-    programs: int = 132,
+    programs: int,
     refused: tuple[int, int] = (0, 0),
     workspace: tuple[int, int] = (0, 0),
 ) -> Launch:
@@ -178,7 +177,7 @@ def tf32x3_launch(
 
     A form of one share walks over its tiles with at most `programs`. `refused` is an address and a number of bytes, one
     for each of D's rows and then of its columns: where it is given, only results that have one that is not zero are
-    written. `workspace` are the addresses of `tf32x3_workspace`.
+    written. `workspace` are the addresses of `workspace_of`.
     """
     m, n, k = sides
     left, right = (b, a) if form.swapped else (a, b)
@@ -188,13 +187,3 @@ def tf32x3_launch(
     tiles = form.tiles(m, n)
     grid = tiles * form.shares if form.shares > 1 else min(tiles, programs)
     return tf32x3_kernel(form, device).prepare((grid,), form.threads, (problem,), early=form.early)
-
-
-def tf32x3_workspace(form: Tf32x3, m: int, n: int, torch: Any, device: int) -> tuple[list[Any], tuple[int, int]]:
-    """What clusters that share k need in global memory: buffers, and the addresses of sums and of counters."""
-    if form.groups == 1:
-        return [], (0, 0)
-    tiles, there = form.tiles(m, n), f"cuda:{device}"
-    sums = torch.empty(tiles * form.groups * form.block_m * form.block_n, dtype=torch.float32, device=there)
-    arrived = torch.zeros(tiles * form.parts, dtype=torch.int32, device=there)
-    return [sums, arrived], (sums.data_ptr(), arrived.data_ptr())

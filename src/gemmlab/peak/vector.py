@@ -12,6 +12,7 @@ from gemmlab.formats import bits_of
 from gemmlab.kernels.nvrtc import kept
 from gemmlab.peak.driver import Kernel, Launch
 from gemmlab.peak.engine import FOLDER, OUTPUTS
+from gemmlab.peak.shares import Workspace, workspace
 from gemmlab.peak.stored import Stored
 from gemmlab.record import GemmlabError
 from gemmlab.units import ceil_div
@@ -19,6 +20,7 @@ from gemmlab.units import ceil_div
 CHUNK_BYTES = 16  # of a lane's load
 WARP = 32
 STATIC_BYTES = 48 * 1024  # of shared memory that a kernel declares: CUDA C++ Programming Guide
+HEADERS = ("vector.cuh", "shift.cuh")
 #: KIND of vector.cuh
 KINDS = {"bfloat16": 0, "float16": 1, "float8_e4m3fn": 2, "float8_e5m2": 3, "float32": 4}
 PORTABLE_PARTS = 8  # blocks of a cluster that every Hopper chip holds
@@ -95,7 +97,7 @@ class Vector(msgspec.Struct, frozen=True, kw_only=True):
         return self.groups(n) * self.parts
 
     def text(self) -> tuple[str, dict[str, str]]:
-        """The kernel's text with its macros before it, and the header that it includes by name."""
+        """The kernel's text with its macros before it, and the headers that it includes by name."""
         macros: dict[str, object] = {
             "KIND": KINDS[self.format],
             "X_KIND": KINDS[self.x_format],
@@ -116,8 +118,8 @@ class Vector(msgspec.Struct, frozen=True, kw_only=True):
         }
         head = "".join(f"#define {name} {value}\n" for name, value in macros.items())
         name = "gemv.cu" if self.along_k else "gemv_columns.cu"
-        text, header = ((FOLDER / each).read_text(encoding="utf-8") for each in (name, "vector.cuh"))
-        return head + text, {"vector.cuh": header}
+        headers = {each: (FOLDER / each).read_text(encoding="utf-8") for each in HEADERS}
+        return head + (FOLDER / name).read_text(encoding="utf-8"), headers
 
 
 @lru_cache(maxsize=256)
@@ -140,14 +142,11 @@ class Vectors(ctypes.Structure):
     )
 
 
-def vector_workspace(form: Vector, a: Stored, b: Stored, torch: Any, device: int) -> tuple[list[Any], tuple[int, int]]:
+def vector_workspace(form: Vector, a: Stored, b: Stored, torch: Any, device: int) -> Workspace:
     """What blocks that share k need in global memory: buffers, and the addresses of sums and of counters."""
-    if form.parts == 1 or not form.along_k:
-        return [], (0, 0)
-    groups, there = form.groups(sides_of(a if form.swapped else b)[0]), f"cuda:{device}"
-    sums = torch.empty(groups * form.parts * form.tall * form.vectors, dtype=torch.float32, device=there)
-    arrived = torch.zeros(groups, dtype=torch.int32, device=there)
-    return [sums, arrived], (sums.data_ptr(), arrived.data_ptr())
+    meeting = form.parts > 1 and form.along_k
+    groups = form.groups(sides_of(a if form.swapped else b)[0]) if meeting else 0
+    return workspace(groups * form.parts * form.tall * form.vectors, groups, torch, device)
 
 
 def sides_of(w: Stored) -> tuple[int, int]:

@@ -1,6 +1,8 @@
 // Operands whose rows are off the copy engine's road (16 bytes), copied to rows that are on it, zeros behind each. Both
 // operands in one launch. Each thread loads 16 aligned bytes, takes the next 16 from its neighbour, and shifts its target's
 // out of the 32.
+#include "shift.cuh"
+
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
@@ -11,21 +13,6 @@ struct Copy {
 };
 
 constexpr int WARPS = 8, DEEP = 2;  // strips of 512 bytes that a warp has in flight
-
-__device__ __forceinline__ uint4 shifted(uint4 low, uint4 high, int past) {
-  u32 w[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-  if (past & 8) {
-#pragma unroll
-    for (int i = 0; i < 6; i++) w[i] = w[i + 2];
-  }
-  if (past & 4) {
-#pragma unroll
-    for (int i = 0; i < 5; i++) w[i] = w[i + 1];
-  }
-  const int bits = 8 * (past & 3);
-  return make_uint4(__funnelshift_r(w[0], w[1], bits), __funnelshift_r(w[1], w[2], bits),
-                    __funnelshift_r(w[2], w[3], bits), __funnelshift_r(w[3], w[4], bits));
-}
 
 __device__ __forceinline__ u32 kept(u32 word, long long bytes) {
   return bytes >= 4 ? word : bytes <= 0 ? 0 : word & ((1u << (8 * bytes)) - 1);

@@ -1,4 +1,6 @@
 // What both kernels for few vectors share: formats to float32, 16 bytes at a time, and sums that meet in a fixed order.
+#include "shift.cuh"
+
 typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
@@ -95,22 +97,6 @@ DEVICE float said(u32 bits) {
 // Of a matrix, which is read once; of vectors, which every warp reads. Zeros where nothing is there.
 DEVICE uint4 streamed(const u8* from, bool there) { SIXTEEN(".L1::no_allocate") }
 DEVICE uint4 common(const u8* from, bool there) { SIXTEEN("") }
-
-// 16 bytes out of 32, from `past` on.
-DEVICE uint4 shifted(const uint4& low, const uint4& high, int past) {
-  u32 w[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-  if (past & 8) {
-#pragma unroll
-    for (int i = 0; i < 6; i++) w[i] = w[i + 2];
-  }
-  if (past & 4) {
-#pragma unroll
-    for (int i = 0; i < 5; i++) w[i] = w[i + 1];
-  }
-  const int bits = 8 * (past & 3);
-  return make_uint4(__funnelshift_r(w[0], w[1], bits), __funnelshift_r(w[1], w[2], bits),
-                    __funnelshift_r(w[2], w[3], bits), __funnelshift_r(w[3], w[4], bits));
-}
 
 // Bring bytes to L2 before the kernel in front has ended: whatever that still writes, L2 will hold.
 DEVICE void ahead(const u8* from, u32 bytes) {
