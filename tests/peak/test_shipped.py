@@ -1,4 +1,4 @@
-"""Every tuned plan that the package brings answers its request: one that no longer did would be passed over in silence."""
+"""Every tuned plan that is shipped answers its request: one that no longer did would be passed over in silence."""
 
 from pathlib import Path
 
