@@ -3,8 +3,9 @@
     python benchmarks/peak_host.py [--out benchmarks/results/peak_host.json]
 
 Small multiplications, so that the GPU is never waited for: 200 calls are put on its queue, which is emptied outside
-the time. 2000 calls a repetition, medians of seven, contenders in turn. With a result that is given, without one,
-and with operands and results at addresses that no call had before.
+the time. 2000 calls a repetition, medians of seven, ways to call and contenders in turn: a machine has spells in which
+all that it does takes a third longer. With a result that is given, without one, and with operands and results at
+addresses that no call had before.
 """
 
 from __future__ import annotations
@@ -83,16 +84,16 @@ def per_call(torch: Any, call: Callable[[], Any], calls: int = CALLS) -> float:
 
 def rows(torch: Any, repetitions: int) -> Iterator[dict[str, Any]]:
     """Each shape by each way to call."""
-    for shape, sides in SHAPES.items():
-        for way, calls in contenders(torch, *sides).items():
-            times: dict[str, list[float]] = {name: [] for name in calls}
-            for call in calls.values():
-                per_call(torch, call, BURST)
-            for _ in range(repetitions):
-                for name, call in calls.items():
-                    times[name].append(per_call(torch, call))
-            ours, torchs = (statistics.median(times[name]) for name in ("ours", "torch"))
-            m, n, k, form = sides
+    for shape, (m, n, k, form) in SHAPES.items():
+        ways = contenders(torch, m, n, k, form)
+        times: dict[tuple[str, str], list[float]] = {(way, name): [] for way in ways for name in ways[way]}
+        for way, name in times:
+            per_call(torch, ways[way][name], BURST)
+        for _ in range(repetitions):
+            for (way, name), taken in times.items():
+                taken.append(per_call(torch, ways[way][name]))
+        for way in ways:
+            ours, torchs = (statistics.median(times[way, name]) for name in ("ours", "torch"))
             yield {
                 "shape": shape, "m": m, "n": n, "k": k, "format": form, "way": way,
                 "ours_s": ours, "torch_s": torchs, "ratio": torchs / ours, "holds": ours <= torchs,

@@ -49,7 +49,7 @@ STAMPS = (
     ("started", "  if (thread == 0) {\n    for (int stage = 0"),
     ("allowed", "  int stage = 0;\n  u32 parity = 0;\n"),
     ("first data", "        const u32 a = ring + stage * STAGE_BYTES"),
-    ("multiplied", "      const int top = 16 * warp + lane / 4, left"),
+    ("multiplied", "#if LATER\n      float4* to = left_sums("),
     ("rings free", "      send_shares(total, ring"),
     ("shares sent", "      if (PARTS > 1) cluster_barrier();\n      else warpgroup_barrier(group);"),
     ("shares there", "      // four neighbours at a time\n"),
@@ -77,8 +77,9 @@ def stamped(text: str) -> str:
 
 def passed(engine: Engine) -> list[int]:
     """Which stamps a program of that engine comes by."""
-    shared = {"rings free", "shares sent", "shares there"} if engine.shares > 1 else set()
-    shared |= {"cluster added", "counted"} if engine.groups > 1 else set()
+    at_once = engine.shares > 1 and not engine.later
+    shared = {"rings free", "shares sent", "shares there"} if at_once else set()
+    shared |= {"cluster added", "counted"} if at_once and engine.groups > 1 else set()
     always = {"started", "allowed", "first data", "multiplied", "stored"}
     return [at for at, (name, _) in enumerate(STAMPS) if name in always | shared]
 

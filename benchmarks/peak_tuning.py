@@ -2,12 +2,12 @@
 
     python benchmarks/peak_tuning.py --seconds 400 [--groups "m = 1" float8 ...] [--again]
 
-For each row of `peak_groups.py` plans are searched for as `gemmlab.tune` does: the model's various best are compiled
-side by side, while others are timed; each result is held against float64; times are medians of CUDA graphs replayed by
-turns. A plan that beats the model's first by more than the spread goes into the package's store of the chip. The bar is
-that the model alone reaches 95 % of the tuned time, by the geometric mean. Both files are written whole after each row;
-rows that are there are not measured again unless told, and one that ended the process is left out too. The results keep
-the times of all plans, in columns, from which `peak_fit.py` fits the model's constants.
+For each row of `peak_groups.py` plans are searched for as `gemmlab.tune` does: the store's and the model's various best
+are compiled side by side, while others are timed; each result is held against float64; times are medians of CUDA graphs
+replayed by turns, of the longest at the power limit. A plan that surely beats the model's first goes into the package's
+store of the chip. The bar is that the model alone reaches 95 % of the tuned time, by the geometric mean. Both files are
+written whole after each row; rows that are there are not measured again unless told, and one that ended the process is
+left out too. The results keep the times of all plans, in columns, from which `peak_fit.py` fits the model's constants.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ import msgspec
 
 from gemmlab.peak import store, tuning
 from gemmlab.peak.candidates import variants, various
+from gemmlab.peak.planned import Plan
 from gemmlab.peak.request import Request
 from gemmlab.peak.trying import Bench, Compiler
 from peak_groups import GROUPS, chosen
@@ -98,6 +99,7 @@ def told(found: tuning.Found, taken_s: float) -> dict[str, Any]:
         "spread_s": found.spread_s,
         "model_share": found.measured_s / found.model_s if found.model_s else None,
         "better": found.better,
+        "loaded": found.loaded,  #: model_s and tuned_s are at the power limit, all others after pauses
         "kernel": store.said_of(found.plan.kernel) | {"group_m": found.plan.group_m},
         "request": msgspec.to_builtins(found.request),
         "taken_s": taken_s,
@@ -150,17 +152,21 @@ def line(found: dict[str, Any]) -> str:
     )
 
 
-def measured(torch: Any, given: tuple, compiler: Compiler, most: int) -> tuning.Found:
+def begun_with(request: Request, most: int, held: dict[Request, Plan]) -> list[Plan]:
+    """The plans of a row's first round: the one that the store holds, and so many of the model's."""
+    return [*([held[request]] if request in held else []), *various(request, most)]
+
+
+def measured(torch: Any, given: tuple, compiler: Compiler, most: int, held: dict[Request, Plan]) -> tuning.Found:
     """One row's search."""
     request, (a, b, d) = asked(torch, given)
-    first = various(request, most)
-    return tuning.search(request, Bench(torch, a, b, d, compiler).tried, first)
+    return tuning.search(request, Bench(torch, a, b, d, compiler).tried, begun_with(request, most, held))
 
 
-def ahead(torch: Any, given: tuple, compiler: Compiler, most: int) -> None:
+def ahead(torch: Any, given: tuple, compiler: Compiler, most: int, held: dict[Request, Plan]) -> None:
     """Begin to compile what a row's search begins with."""
     request = described(torch, given)
-    first = various(request, most)
+    first = begun_with(request, most, held)
     compiler.begin([*first, *variants(request, first[0])])
 
 
@@ -187,25 +193,26 @@ def main() -> int:
     device, versions = store.device_of(torch, 0), tuning.versions_of(torch)
     path = options.store or store.SHIPPED / device.file
     rows = json.loads(options.out.read_text())["rows"] if options.out.exists() else {}
+    held = {entry.request: plan for entry in store.read(path, device) if (plan := store.plan_of(entry))}
     wanted = [
         (name, given)
         for name, given in by_turns({name: GROUPS[name][2][: options.rows] for name in chosen(options.groups)})
         if options.again or not any(key(row) == given for row in rows.get(name, []))
     ]
     for _, given in wanted[:AHEAD]:
-        ahead(torch, given, compiler, options.first)
+        ahead(torch, given, compiler, options.first, held)
     for (name, given), after in itertools.zip_longest(wanted, wanted[AHEAD:]):
         if time.monotonic() - begun > options.seconds:
             print(f"out of time before {given}", file=sys.stderr)
             break
         if after:
-            ahead(torch, after[1], compiler, options.first)
+            ahead(torch, after[1], compiler, options.first, held)
         start, head = time.monotonic(), dict(zip(NAMES, given, strict=True))
         others = [row for row in rows.get(name, []) if key(row) != given]
         rows[name] = [*others, head | {"fault": "it ended the process"}]
         written(options.out, rows, device, versions)
         try:
-            found = measured(torch, given, compiler, options.first)
+            found = measured(torch, given, compiler, options.first, held)
             row = told(found, time.monotonic() - start)
             store.keep(
                 device, [tuning.entry_of(found, versions)] if found.better else [], path,
@@ -218,9 +225,9 @@ def main() -> int:
         torch.cuda.empty_cache()
         print(name, *given, line(row), flush=True)
     compiler.stop()
-    held = summed([row for each in rows.values() for row in each])
-    print(json.dumps(held | {"taken_s": time.monotonic() - begun}))
-    return int(not held["holds"] or any("fault" in row for each in rows.values() for row in each))
+    whole = summed([row for each in rows.values() for row in each])
+    print(json.dumps(whole | {"taken_s": time.monotonic() - begun}))
+    return int(not whole["holds"] or any("fault" in row for each in rows.values() for row in each))
 
 
 def key(row: dict[str, Any]) -> tuple:

@@ -28,7 +28,7 @@ def peak(monkeypatch, tmp_path):
     monkeypatch.setattr(tuning, "versions_of", lambda torch: {"torch": "2.11"})
     searched = []
 
-    def measured(torch, given, compiler, most):
+    def measured(torch, given, compiler, most, held):
         searched.append(given)
         if given in found.broken:
             raise found.broken[given]
@@ -74,6 +74,22 @@ def test_a_row_keeps_all_times_and_the_store_what_is_better(peak, monkeypatch, t
     told = capsys.readouterr().out.splitlines()
     assert len(told) == 5
     assert all(len(line) < 400 for line in told)
+
+
+def test_what_the_store_holds_is_tried_first(peak, monkeypatch, tmp_path):
+    run(peak, monkeypatch, tmp_path, *CUBES)
+    (entry,) = store.read(tmp_path / "h200.json", H200)
+    asked = []
+
+    def measured(torch, given, compiler, most, held):
+        asked.append(peak.begun_with(peak.described(torch, given), most, held))
+        return tuning.search(peak.described(torch, given), Clock(lambda plan: 1e-4), asked[-1])
+
+    monkeypatch.setattr(peak, "measured", measured)
+    run(peak, monkeypatch, tmp_path, *CUBES, "--again", "--first", "5")
+    assert [len(first) for first in asked] == [5, 5, 5, 6]
+    assert asked[-1][0] == store.plan_of(entry)
+    assert asked[-1][1] == plan_for(entry.request)
 
 
 def test_it_goes_on_where_it_stopped(peak, monkeypatch, tmp_path):

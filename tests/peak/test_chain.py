@@ -45,13 +45,14 @@ def test_moved_launches_are_those_of_the_addresses(torch, seed):
     assert (moved.buffer_bytes, moved.zero_bytes) == (ledger.bytes["empty"], ledger.bytes["zeros"])
     launched = []
     for launch in moved.launches:
-        launch.call = lambda *arguments: launched.append(len(arguments)) or 0
-    for places in (
-        [0x1000, 0x2000, 0x3000, 0x4000, 0x5000],  # elsewhere first, so that a word left behind is seen
-        [*(each.data_ptr() & -16 for each in (read_a, read_b, d)), BUFFER, ZEROS],
-    ):
-        moved(places, 0)
-    assert len(launched) == 2 * len(there)
+        launch.put = lambda launch=launch: launched.append(launch.config.stream) or 0
+    tensors, elsewhere = [each.data_ptr() & -16 for each in (read_a, read_b, d)], [0x1000, 0x2000, 0x3000]
+    buffers, others = [BUFFER, ZEROS], [0x4000, 0x5000]
+    ways = ([*elsewhere, *others], [*elsewhere, *buffers]), ([*elsewhere, *others], [*tensors, *others])
+    for stream, first in enumerate(ways[seed % 2], 7):  # elsewhere first, so that a word left behind is seen
+        moved(first, stream)
+    moved([*tensors, *buffers], 9)
+    assert launched == [stream for stream in (7, 8, 9) for _ in there]
     assert len(there) == len(moved.launches)
     for one, other in zip(there, moved.launches, strict=True):
         assert [bytes(each) for each in one.arguments] == [bytes(each) for each in other.arguments]

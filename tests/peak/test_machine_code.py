@@ -7,6 +7,7 @@ import pytest
 from tests.kernels import machine_code
 
 from gemmlab.peak.engine import Engine
+from gemmlab.units import ceil_div
 
 BF16 = {"a_format": "bfloat16", "b_format": "bfloat16", "d_format": "bfloat16"}
 FP8 = {"a_format": "float8_e4m3fn", "b_format": "float8_e4m3fn", "d_format": "bfloat16"}
@@ -16,11 +17,15 @@ FORMS = {
     "operands along m and n": Engine(**BF16, block_n=256, a_sides=True, b_sides=True),
     "unaligned D": Engine(**BF16, block_n=256, stages=3, rows_store=True),
     "D whole": Engine(**BF16, block_n=256, stages=3, blocks=4),
+    "D from registers": Engine(**BF16, block_n=256, direct=True),
+    "D from registers, swapped": Engine(**BF16, block_n=256, direct=True, swapped=True),
     "swapped": Engine(**BF16, block_n=16, consumers=1, stages=8, swapped=True),
     "swapped, unaligned D": Engine(**BF16, block_n=64, stages=6, swapped=True, rows_store=True),
     "cluster over k": Engine(**BF16, block_n=128, stages=6, parts=8),
     "clusters over k": Engine(**BF16, block_n=128, stages=6, parts=8, groups=4),
     "groups over k": Engine(**BF16, block_n=16, consumers=1, stages=12, groups=4, swapped=True),
+    "groups added later": Engine(**BF16, block_n=128, stages=7, spread=2, across=2, groups=30, later=True),
+    "the same, promoted": Engine(**FP8, block_n=128, stages=7, spread=2, groups=30, later=True, promote=1),
     "float8": Engine(**FP8, block_n=256),
     "float8 promoted": Engine(**FP8, block_n=128, stages=6, promote=1),
     "float32 by pieces": Engine(
@@ -96,12 +101,39 @@ def test_registers_that_warpgroups_hand_on_are_there(name, code, tmp_path):
     assert 128 * fewer + 256 * more <= usage.registers * 384
 
 
-def test_the_repack_does_not_spill(tmp_path):
+@pytest.mark.parametrize("groups", [3, 8, 30, 132])
+def test_adding_later_does_not_spill(groups, tmp_path):
     machine_code.need("cuda.bindings")
     from gemmlab.kernels.nvrtc import compiled
-    from gemmlab.peak.multiply import repack_text
 
-    text, headers = repack_text()
-    _, usage = machine_code.read(compiled(text, headers=headers).code, tmp_path)
+    engine = Engine(**BF16, block_n=32, consumers=1, groups=groups, later=True)
+    text, headers = engine.adds_text()
+    opcodes, usage = machine_code.read(compiled(text, headers=headers).code, tmp_path)
     assert not usage.stack
     assert not usage.local
+    fours = [opcode for opcode in opcodes if opcode.startswith("LDG") and "128" in opcode]
+    assert len(fours) == ceil_div(groups, engine.slices), "all on their way at once"
+
+
+@pytest.mark.parametrize("name", ["unaligned D", "swapped, unaligned D"])
+def test_rows_off_the_road_are_stored_sixteen_bytes_at_a_time(name, code, tmp_path):
+    """Matrices of sums go to shared memory whole, and no element by itself but at the ends of rows."""
+    opcodes, _ = machine_code.read(code(FORMS[name]), tmp_path)
+    assert any(opcode.startswith("STSM") for opcode in opcodes)
+    assert not [opcode for opcode in opcodes if opcode.startswith("STS.")]
+    assert any(machine_code.having([opcode], "STG", "128") for opcode in opcodes)
+
+
+def test_the_repack_does_not_spill_and_waits_once(tmp_path):
+    machine_code.need("cuda.bindings")
+    from gemmlab.kernels.nvrtc import compiled
+    from gemmlab.peak.multiply import PIECE_BYTES, REPACK_WARPS, repack_text
+
+    text, headers = repack_text()
+    opcodes, usage = machine_code.read(compiled(text, headers=headers).code, tmp_path)
+    assert not usage.stack
+    assert not usage.local
+    assert usage.registers * 32 * REPACK_WARPS * 4 <= machine_code.REGISTERS_OF_SM, "four blocks on an SM"
+    begun = opcodes[: next(at for at, opcode in enumerate(opcodes) if opcode.startswith("STG"))]
+    wide = [opcode for opcode in begun if opcode.startswith("LDG") and "128" in opcode]
+    assert len(wide) == 2 * PIECE_BYTES // (32 * 16), "a piece's loads are all on their way before its first store"

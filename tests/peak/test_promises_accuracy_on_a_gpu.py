@@ -8,12 +8,22 @@ pytestmark = pytest.mark.gpu
 SIDES = ((1, 1024, 4096), (8, 512, 2048), (64, 64, 32768), (512, 512, 1024), (333, 257, 1001), (128, 96, 20000))
 
 
-def torchs(a, b):
-    """Torch's default; of float8 its scaled product, which adds in two levels."""
+def torchs(a, b, *, fast=False):
+    """Torch's default; of float8 its scaled product, which adds in two levels, or fast in one."""
     if a.dtype in BOUND:
         return a @ b
     one = torch.ones((), device=DEVICE)
-    return torch._scaled_mm(a, b, one, one, out_dtype=torch.bfloat16, use_fast_accum=False)
+    m, n = a.shape[0], b.shape[1]
+    found = torch._scaled_mm(sixteens(a), sixteens(b.t()).t(), one, one, out_dtype=torch.bfloat16, use_fast_accum=fast)
+    return found[:m, :n]
+
+
+def sixteens(rows):
+    """Rows and columns filled up with zeros to multiples of 16, which torch's product asks for."""
+    tall, wide = rows.shape
+    found = torch.zeros(-(-tall // 16) * 16, -(-wide // 16) * 16, dtype=rows.dtype, device=DEVICE)
+    found[:tall, :wide] = rows
+    return found
 
 
 def drawn(m, n, k, kind, shape):
@@ -22,6 +32,18 @@ def drawn(m, n, k, kind, shape):
     if shape == "positive":
         a, b = a.abs(), b.abs()
     return laid(torch, a.to(kind), Lying(), DEVICE), laid(torch, b.to(kind), Lying(), DEVICE).t()
+
+
+def fast_bound(a, b, shape):
+    """Of `fast`: float8 in one accumulator is as far off as torch's. Torch has none for e5m2: there each step of 32
+    products cuts 33 numbers off 13 bits below the largest, which is half as much of the last sum on the average.
+    """
+    if a.dtype == torch.float32:
+        return 2e-3
+    if a.dtype == torch.float8_e4m3fn:
+        return 1.05 * error(torchs(a, b, fast=True), a, b)
+    lost = a.shape[1] / 32 * 33 * 2.0**-14 if a.dtype == torch.float8_e5m2 and shape == "positive" else 0.0
+    return 2e-2 + min(1.0, lost)
 
 
 @pytest.mark.parametrize("shape", ["normal", "positive"])
@@ -33,14 +55,14 @@ def test_errors_are_no_larger_than_stated(kind, shape):
         a, b = drawn(m, n, k, kind, shape)
         vendor, best, fast = (error(matmul(a, b, accuracy=accuracy), a, b) for accuracy in ("vendor", "best", "fast"))
         told = (m, n, k, vendor, best, fast)
-        if kind != torch.float8_e5m2 and (m % 16 == n % 16 == k % 16 == 0 or kind in BOUND):  # what torch multiplies
+        if kind != torch.float8_e5m2:  # what torch multiplies
             theirs = error(torchs(a, b), a, b)
             # float32 by pieces: a tensor core cuts sums of one sign, each 64 of k; torch's is less where k is short
             floor = 3e-7 if kind == torch.float32 and shape == "positive" else 1e-7
             assert vendor <= max(1.05 * theirs, floor), (*told, theirs)
             assert best <= max(1.05 * theirs, floor), (*told, theirs)
         assert best <= max(1.05 * vendor, 1e-7), told
-        assert fast <= 2e-3 if kind == torch.float32 else fast <= 2e-2, told
+        assert fast <= fast_bound(a, b, shape), told
         assert vendor <= 2 * BOUND[result_type(kind)], told
 
 

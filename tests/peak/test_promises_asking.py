@@ -73,3 +73,17 @@ def test_sides_are_looked_at_after_folding():
     for a, b in (((65536, 40000, 1), (1, 1)), ((1, 1 << 31), (1 << 31, 1)), ((1, 1), (1, (1 << 31) - 1))):
         with pytest.raises(GemmlabError, match="has a side of"):
             shapes(torch.empty(a, device="meta"), torch.empty(b, device="meta"))
+
+
+def test_rows_that_end_inside_16_bytes_are_not_for_the_copy_engine_to_write():
+    """It rounds the end of a row up, with zeros: they would lie beside D."""
+    from gemmlab.peak.stored import Stored
+
+    def d(n, ld, size=2):
+        return Stored(address=1 << 20, rows=64, columns=n, ld=ld, element_bytes=size, along_k=True)
+
+    assert d(248, 256).written_on_road
+    assert d(255, 256).on_road
+    assert not d(255, 256).written_on_road
+    assert not d(1, 8).written_on_road
+    assert d(4, 8, size=4).written_on_road

@@ -26,6 +26,25 @@ def test_nothing_outside_an_operand_leaks_in(kind):
         assert error(d, a, b) <= BOUND[d.dtype], (m, n, k, left, right)
 
 
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float8_e4m3fn])
+@pytest.mark.parametrize("past", range(16))
+def test_rows_longer_than_a_warp_copies_at_once(kind, past):
+    """Every shift of a repacked row, whose end is the memory's too; the same bits as from rows on the road."""
+    from gemmlab import matmul
+
+    for rows, k, gap in ((130, 1023, 0), (66, 1025, 3), (9, 4103, 1), (66, 64, 7)):
+        step = k + gap
+        count = (rows - 1) * step + k
+        memory = torch.full((past + count,), NAN, device=DEVICE).to(kind)
+        a = memory[past:].as_strided((rows, k), (step, 1))
+        a.copy_(random_numbers(rows, k, kind).to(DEVICE))
+        b = random_numbers(80, k, kind, 1).to(DEVICE).t()
+        on_road = torch.empty(rows, k + -k % 16, device=DEVICE, dtype=kind)[:, :k]
+        told = matmul(on_road.copy_(a), b, deterministic=True)
+        assert torch.equal(matmul(a, b, deterministic=True), told), (rows, k, gap)
+        assert error(told, a, b) <= BOUND[told.dtype]
+
+
 @pytest.mark.parametrize("kind", TYPES)
 def test_strides_that_repeat_or_overlap(kind):
     from gemmlab import matmul

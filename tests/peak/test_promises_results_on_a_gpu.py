@@ -34,6 +34,24 @@ def test_nothing_beside_a_result_is_written(kind):
             assert (memory == MARK).all(), (m, n, k, d_type, gap, offset)
 
 
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("offset", range(8))
+def test_rows_of_a_result_at_every_shift(kind, offset):
+    """The same bits as in rows on the road; tiles whole and ragged, few rows and many, ends of rows in every place."""
+    from gemmlab import matmul
+
+    for m, n in ((130, 512), (257, 515), (70, 1030), (24, 513), (40, 264), (9, 7)):
+        a, b = random_numbers(m, 64, kind).to(DEVICE), random_numbers(n, 64, kind, 1).to(DEVICE).t()
+        told = matmul(a, b, deterministic=True)
+        for gap in range(8):
+            memory = marked(offset + m * (n + gap) + 64, kind)
+            out = memory[offset:].as_strided((m, n), (n + gap, 1))
+            matmul(a, b, out=out, deterministic=True)
+            assert torch.equal(out, told), (m, n, gap)
+            out.fill_(MARK)
+            assert (memory == MARK).all(), (m, n, gap)
+
+
 def results(m, n, kind):
     """Results that no kernel writes as they are, by what they are."""
     yield "columns contiguous", marked(m * n, kind).view(n, m).t()

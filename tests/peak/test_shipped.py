@@ -25,5 +25,5 @@ def test_every_entry_answers_its_request(path):
     for entry in entries:
         plan = store.plan_of(entry)
         assert plan is not None, entry
-        assert store.said_of(plan.kernel) == entry.kernel
+        assert plan.kernel == store.kernel_of(entry.kernel)
         assert entry.model_s is None or entry.measured_s < entry.model_s

@@ -4,7 +4,8 @@ import pytest
 from tests.peak import gpu
 
 from gemmlab import matmul, plan, tune
-from gemmlab.peak import store, tensors
+from gemmlab.peak import store, tensors, trying
+from gemmlab.peak.paired import surely_faster
 from gemmlab.record import GemmlabError
 
 torch = gpu.torch
@@ -42,6 +43,12 @@ def test_what_is_found_is_right_and_used(m, n, k, kind, deterministic, own_files
     assert plan(a, b, deterministic=deterministic) == found.plan
     assert found.measured_s <= found.model_s
     assert len([each for each in found.tried if each.seconds]) >= 3
+    winner, own = (
+        next(each for each in found.tried if each.plan == of)
+        for of in (found.plan, plan(a, b, deterministic=deterministic, tuned=False))
+    )
+    assert len(winner.seconds) == len(own.seconds) >= trying.LEAST_ROUNDS  # of the same rounds
+    assert not found.better or surely_faster(winner, own)
     after = matmul(a, b, deterministic=deterministic)
     bound = gpu.BOUND[gpu.result_type(kind)]
     assert gpu.error(after, a, b) <= bound

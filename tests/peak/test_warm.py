@@ -1,5 +1,7 @@
 """What is kept for a geometry, on a driver in words: where its launches go, and what is not kept."""
 
+from types import SimpleNamespace
+
 import pytest
 from tests.peak.driver_in_words import in_words
 
@@ -43,10 +45,10 @@ def test_one_launch_at_the_addresses_that_are_given(torch):
     a, b, d = matrices(torch, 64, 72), matrices(torch, 72, 80), matrices(torch, 64, 80)
     found, calls = kept(torch, a, b, d)
     assert found(a, b, d, a.data_ptr(), b.data_ptr(), d.data_ptr()) is d
-    assert calls == [([a.data_ptr(), b.data_ptr(), d.data_ptr()], 7)]
+    assert calls == [((a.data_ptr(), b.data_ptr(), d.data_ptr()), 7)]
     new = found(a, b, None, 4096, 8192, 0)
     assert (new.shape, new.dtype, new.stride()) == (d.shape, d.dtype, d.stride())
-    assert calls[1][0] == [4096, 8192, new.data_ptr()]
+    assert calls[1][0] == (4096, 8192, new.data_ptr())
 
 
 def test_a_result_over_an_operand_is_asked_about(torch, monkeypatch):
@@ -65,12 +67,30 @@ def test_a_result_over_an_operand_is_asked_about(torch, monkeypatch):
     assert len(calls) == 1
 
 
+@pytest.mark.parametrize("own", ["this torch's", "one tensor", "nothing done", None])
+@pytest.mark.parametrize("inference", [False, True])
+def test_versions_are_counted_up_by_any_torch(torch, own, inference):
+    real = pytest.importorskip("torch")
+    ways = {"this torch's": real._C._increment_version, "one tensor": lambda tensor: tensor.add_(0)}
+    torch._C = SimpleNamespace(_increment_version=ways.get(own, lambda tensors: None)) if own else SimpleNamespace()
+    one, other = real.zeros(3), real.zeros(4).requires_grad_()
+    with real.inference_mode(inference):
+        written = module.marker(torch)
+    written((one, other.detach()[:2]))
+    assert (one._version, other._version) == (1, 1)
+    assert (written is real._C._increment_version) == (own == "this torch's")
+    with real.inference_mode():
+        written((real.zeros(3),))  # which has no version
+
+
 def test_a_batch_by_as_many_chains_as_alignments(torch):
     a, b, d = matrices(torch, 9, 5, 7), matrices(torch, 9, 7, 3), matrices(torch, 9, 5, 3)
     found, calls = kept(torch, a, b, d)
     assert (found.count, len(found.chains)) == (9, 8)  # 70, 42 and 30 bytes apart: after 8 matrices alignments repeat
     found(a, b, d, a.data_ptr(), b.data_ptr(), d.data_ptr())
-    assert [places for places, _ in calls] == [[each[at].data_ptr() & -16 for each in (a, b, d)] for at in range(9)]
+    assert [places for places, _ in calls] == [
+        tuple(each[at].data_ptr() & -16 for each in (a, b, d)) for at in range(9)
+    ]
 
 
 def test_a_batch_with_one_b_is_one_multiplication(torch):
@@ -158,6 +178,69 @@ def test_a_product_is_kept_by_geometry(torch, product, kind):
     multiply(a, b)
     assert len(tensors._kept.warm) == 3
     assert list(tensors._kept.warm.values()) != kept_then
+
+
+@pytest.fixture
+def guards(torch):
+    """Torch's own guards of tensors."""
+    found = pytest.importorskip("torch._C._dynamo.guards")
+    torch._C._dynamo = SimpleNamespace(guards=SimpleNamespace(TensorGuards=found.TensorGuards))
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_a_guess_by_the_address_of_b_is_held_against_all_else(torch, product, guards, monkeypatch, given):
+    tensors, _ = product
+    b, out = matrices(torch, 40, 48), matrices(torch, 30, 48) if given else None
+    used, call = [], module.Warm.__call__
+    monkeypatch.setattr(module.Warm, "__call__", lambda self, *of: used.append(self) or call(self, *of))
+
+    def multiplied(a, b, out=out, accuracy="vendor", deterministic=False):
+        before = len(used)
+        tensors.product(a, b, out, accuracy, deterministic)
+        assert len(used) == before + 1
+        return used[-1]
+
+    first = multiplied(matrices(torch, 30, 40), b)
+    multiplied(matrices(torch, 30, 40), b)
+    assert list(tensors._kept.guessed.values()) == [first]
+    monkeypatch.setattr(tensors._kept, "warm", {})
+    assert multiplied(matrices(torch, 30, 40), b) is first  # nothing but the guess is left of it
+    others = {
+        "rows further apart": (matrices(torch, 30, 48)[:, :40], b),
+        "further on": (matrices(torch, 1300)[1:1201].view(30, 40), b),
+        "turned": (matrices(torch, 40, 30).t(), b),
+        "to be negated": (torch._neg_view(matrices(torch, 30, 40)), b),
+        "of another type": (matrices(torch, 30, 40, kind="float16"), b.view(torch.float16)),
+        "fewer": (matrices(torch, 30, 24), b[:24]),
+    }
+    if not given:
+        others["fewer rows"] = (matrices(torch, 29, 40), b)
+        others["a batch"] = (matrices(torch, 2, 30, 40), b.expand(2, 40, 48))
+    for name, (left, right) in others.items():
+        into = torch.zeros((30, 48), dtype=left.dtype) if given else None
+        found = multiplied(left, right, into)
+        assert found is not first, name
+        assert found.result[0] == (*left.shape[:-1], 48)
+    a = matrices(torch, 30, 40)
+    assert multiplied(a, b, accuracy="best") is not first
+    assert multiplied(a, b, deterministic=True) is not first
+    if given:
+        assert multiplied(a, b, matrices(torch, 1441)[1:].view(30, 48)) is not first
+    assert multiplied(a, b, None if given else matrices(torch, 30, 48)) is not first
+    tensors.forget()
+    again = multiplied(a, b)
+    assert again is not first
+    assert multiplied(a, b) is again
+
+
+def test_guesses_are_few(torch, product, guards, monkeypatch):
+    tensors, multiply = product
+    monkeypatch.setattr(tensors, "KEPT", 3)
+    a, memory = matrices(torch, 30, 40), matrices(torch, 4000)
+    for at in range(0, 80, 8):
+        multiply(a, memory[at : at + 40 * 48].view(40, 48))
+        assert len(tensors._kept.guessed) <= 3
+    assert tensors._kept.guessed
 
 
 def test_products_that_are_not_kept(torch, product):

@@ -153,7 +153,7 @@ def request_of(torch: Any, a: Any, b: Any, d: Any, accuracy: str, deterministic:
         b_along_k=right.along_k,
         a_on_road=left.on_road,
         b_on_road=right.on_road,
-        d_on_road=to is not None and to.on_road,
+        d_on_road=to is not None and to.written_on_road,
         accuracy=accuracy,
         deterministic=deterministic,
         sm_count=sm_count(torch, a.device.index),

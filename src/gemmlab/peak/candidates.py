@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from msgspec.structs import asdict, replace
@@ -17,33 +18,38 @@ from gemmlab.units import ceil_div
 
 LEADING = 3  # of the model's plans that are measured however alike they are
 APART = 0.25  # octaves between sizes, all together, and 1 for what is no size and differs
+WIDE = 128  # columns beyond which each width of a large tile differs: it says how many waves of tiles there are
 SLOWEST = 2.0  # plans predicted to take that many times as long as the first are not measured
-GROUPED = (1, 2, 4, 8, 16)  # rows of tiles walked together
+GROUPED = (1, 2, 4, 8, 16, 32)  # rows of tiles walked together
 
 
 def various(request: Request, most: int) -> list[Plan]:
-    """At most that many plans: the model's first ones, then the first of each other kind and of other widths in turn.
+    """At most that many plans: the model's first ones, and then in turn the first of a kind, of a width, and of all.
 
-    A kind is a kernel but for the width of its tile. Raises GemmlabError as `plan_for` does.
+    A kind is a kernel but for the width of its tile. The widths are those above `WIDE` of two warpgroups' tiles: a wide
+    tile fetches fewer bytes for a product, which a chip at its power limit rewards and the model does not know. Of all,
+    it is the first that is not nearly the same as one before. Raises GemmlabError as `plan_for` does.
     """
     first = plan_for(request)
     ordered = sorted(plans(request), key=lambda plan: plan.predicted_s)
     others = [plan for plan in ordered if plan.predicted_s <= SLOWEST * first.predicted_s and plan != first]
     found = [first, *others[: LEADING - 1]][:most]
+    sizes = [decided(plan) for plan in found]
     fresh = [(plan, decided(plan)) for plan in others]
-    for taken in found:
-        fresh = unlike(fresh, decided(taken))
-    kinds, widths = {kind_of(decided(plan)) for plan in found}, False
+    for taken in sizes:
+        fresh = unlike(fresh, taken)
+    turns: Iterator[Callable[[Sizes], object]] = itertools.cycle((kind_of, width_of, type))  # the type of all is one
     while fresh and len(found) < most:
-        new = [each for each in fresh if kind_of(each[1]) not in kinds]
-        plan, sizes = fresh[0] if widths or not new else new[0]
+        what = next(turns)
+        there = {what(each) for each in sizes}
+        plan, taken = next((each for each in fresh if what(each[1]) not in there), fresh[0])
         found.append(plan)
-        kinds.add(kind_of(sizes))
-        fresh, widths = unlike(fresh, sizes), not widths
+        sizes.append(taken)
+        fresh = unlike(fresh, taken)
     return found
 
 
-Sizes = dict[str, object]
+Sizes = dict[str, Any]
 
 
 def decided(plan: Plan) -> Sizes:
@@ -57,6 +63,12 @@ def kind_of(sizes: Sizes) -> tuple[object, ...]:
     return tuple(value for name, value in sizes.items() if name != "block_n")
 
 
+def width_of(sizes: Sizes) -> int:
+    """Columns of a tile of two warpgroups; all widths up to `WIDE` are one, and so are other tiles'."""
+    width: int = sizes["block_n"] if sizes.get("consumers") == 2 else WIDE
+    return max(WIDE, width)
+
+
 def unlike(plans: list[tuple[Plan, Sizes]], taken: Sizes) -> list[tuple[Plan, Sizes]]:
     """The plans that are not nearly the same as one that is taken."""
     return [each for each in plans if distance(each[1], taken) >= APART]
@@ -66,7 +78,8 @@ def distance(first: Sizes, second: Sizes) -> float:
     """How much two kernels differ."""
     if first[""] is not second[""]:
         return math.inf
-    return sum(apart(value, second[name]) for name, value in first.items() if value != second[name])
+    wide = width_of(first) != width_of(second)
+    return max(APART * wide, sum(apart(value, second[name]) for name, value in first.items() if value != second[name]))
 
 
 def apart(one: object, other: object) -> float:
@@ -102,7 +115,7 @@ def steps(name: str, value: int) -> tuple[int, ...]:
 
 def resized(kernel: Any, name: str, value: int) -> Any:
     """The kernel with one size changed, with the most stages and lag that leave room for it; None where none do."""
-    sizes = asdict(kernel) | {name: value}
+    sizes = asdict(kernel) | {name: value} | ({"blocks": 1} if name == "direct" else {})  # then none is on its way
     for stages in range(sizes.get("stages", 2), 1, -1):
         fewer = {"stages": stages, "lag": min(sizes.get("lag", 0), max(0, stages - 2))}
         try:

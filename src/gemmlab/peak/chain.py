@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Sequence
 from ctypes import addressof, c_uint64
 from typing import Any
 
@@ -16,7 +17,7 @@ from gemmlab.peak.stored import ROAD_BYTES, Stored
 from gemmlab.units import round_up
 
 APART = 1 << 42  # bytes between addresses that stand in for real ones: more than any memory has
-BASES = 5  # A, B, D, the buffer, the zeros
+BASES, TENSORS = 5, 3  # A, B, D, the buffer, the zeros; the first are tensors
 LINE = 256  # bytes, at multiples of which parts of a buffer begin
 
 
@@ -75,23 +76,32 @@ class Chain:
             made.append(launches_of(ledger, plan, there[0], there[1], there[2], sides, device)[0])
         self.launches: list[Launch] = made[0]
         self.buffer_bytes, self.zero_bytes = ledger.bytes["empty"], ledger.bytes["zeros"]
-        self.moves: list[list[tuple[c_uint64, int]]] = [[] for _ in range(BASES)]
+        self.moves: list[tuple[c_uint64, int, int]] = []
         for one, other in zip(*made, strict=True):
             for held, also in zip(one.arguments, other.arguments, strict=True):
                 for place, base, past in addresses(bytes(held), bytes(also)):
-                    self.moves[base].append((c_uint64.from_address(addressof(held) + place), past))
-        self.places = [0] * BASES
+                    self.moves.append((c_uint64.from_address(addressof(held) + place), base, past))
+        self.tensor_moves = [move for move in self.moves if move[1] < TENSORS]
+        self.places: Sequence[int] = (0,) * BASES
+        self.stream = 0
 
-    def __call__(self, places: list[int], stream: int) -> None:
-        """Multiply: `places` are the addresses of A, B and D less what they are past 16 bytes, buffer and zeros."""
+    def __call__(self, places: Sequence[int], stream: int) -> None:
+        """Multiply: `places` are the addresses of A, B and D less what they are past 16 bytes, buffer and zeros.
+
+        Raises GemmlabError where the driver refuses.
+        """
         if places != self.places:
-            for base, place in enumerate(places):
-                if place != self.places[base]:
-                    for word, past in self.moves[base]:
-                        word.value = place + past
+            # torch's allocator gives a buffer its address again: tensors alone have moved, as a rule
+            for word, base, past in self.tensor_moves if places[TENSORS:] == self.places[TENSORS:] else self.moves:
+                word.value = places[base] + past
             self.places = places
-        for launch in self.launches:
-            launch(stream)
+        if stream != self.stream:
+            for launch in self.launches:
+                launch.to(stream)
+            self.stream = stream
+        for launch in self.launches:  # what calling each does, less a call of Python's
+            if launch.put():
+                launch.put_again()
 
 
 def stand_in(turn: int, base: int) -> int:

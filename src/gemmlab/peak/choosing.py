@@ -10,7 +10,7 @@ from msgspec.structs import asdict, replace
 
 from gemmlab.formats import bits_of
 from gemmlab.numerics.schedule import Schedule
-from gemmlab.peak.engine import INPUTS, ROW_BYTES, Engine
+from gemmlab.peak.engine import INPUTS, ROW_BYTES, WARPGROUP, Engine
 from gemmlab.peak.planned import Plan
 from gemmlab.peak.predicting import FITTING, SMS, engine_seconds
 from gemmlab.peak.request import Request
@@ -25,7 +25,9 @@ LEAST_STAGES, MOST_STAGES = 2, 12
 BARRIER_BYTES = 16 * MOST_STAGES + 16
 MOST_BLOCKS = 2  # of D on their way: one is written while the other is read
 MOST_LAG = 2  # steps between two warpgroups: about what rounding a tile takes
-MOST_GROUPS = 16
+MOST_GROUPS = 16  # whose last one adds all sums
+PARTS = 2  # groups; where there are more, another launch may add their sums
+TOGETHER = ((1, 1), (2, 1), (1, 2), (2, 2))  # programs of a cluster below and beside one another then
 RESIDENT = (2, 3, 4)  # programs on an SM, where not one
 MOST_REGISTERS = 200  # of a thread for its sums
 
@@ -118,6 +120,7 @@ def engines(request: Request) -> Iterator[Engine]:
                 yield from varied(plain, parts=parts, groups=groups)
                 for resident in RESIDENT:
                     yield from varied(plain, parts=parts, groups=groups, resident=resident)
+            yield from gathered(request, plain)
 
 
 def sharings(request: Request, engine: Engine) -> Iterator[tuple[int, int]]:
@@ -129,6 +132,24 @@ def sharings(request: Request, engine: Engine) -> Iterator[tuple[int, int]]:
         for groups in sorted({1, 2, room // 2, room, 2 * room}):
             if 1 <= groups <= MOST_GROUPS and 1 < groups * parts <= most:
                 yield parts, groups
+
+
+def gathered(request: Request, engine: Engine) -> Iterator[Engine]:
+    """The engine with as many groups as run at once, or fewer, whose sums another launch adds.
+
+    Programs of a cluster have tiles beside one another where D is as large.
+    """
+    rows = request.n if engine.swapped else request.m
+    if engine.consumers == 2 and rows <= WARPGROUP:  # the second warpgroup would have none
+        return
+    tiles, most = engine.tiles(request.m, request.n), ceil_div(request.k, engine.tile_k) // 2
+    for spread, across in TOGETHER:
+        room = FITTING[spread * across] * request.sm_count // SMS // tiles
+        for groups in sorted({room // 2, 2 * room // 3, room}) if tiles % (spread * across) == 0 else ():
+            if PARTS < groups <= most:
+                for found in varied(engine, spread=spread, across=across, groups=groups, later=True):
+                    if found.tiles(request.m, request.n) == tiles:
+                        yield found
 
 
 def apart(request: Request, engine: Engine) -> Iterator[Engine]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import Any
 
 from gemmlab.record import GemmlabError
@@ -98,21 +98,32 @@ class Launch:
         attributes = ctypes.pointer(self.early) if self.early is not None else None
         self.config = Config(*grid, threads, 1, 1, kernel.shared_bytes, None, attributes, int(early))
         self.pointers = (ctypes.c_void_p * len(arguments))(*(ctypes.addressof(each) for each in arguments))
-        self.call, self.at = kernel.api.cuLaunchKernelEx, ctypes.byref(self.config)
+        # ctypes passes what byref and from_param made as it is; all else it would convert at each launch
+        function = ctypes.c_void_p.from_param(kernel.function.value)
+        self.put: Callable[[], int] = partial(
+            kernel.api.cuLaunchKernelEx, ctypes.byref(self.config), function, ctypes.byref(self.pointers), None
+        )
 
     def __call__(self, stream: int) -> None:
-        """Put it on a stream; raises GemmlabError where the driver refuses.
+        """Put it on a stream; raises GemmlabError where the driver refuses. Arguments are copied before it returns."""
+        self.to(stream)
+        if self.put():
+            self.put_again()
 
-        Arguments are copied before it returns. A thread that has used no GPU yet, or another one, is lent the context
-        of the kernel: asked only once it was refused, so that others pay nothing.
-        """
+    def to(self, stream: int) -> None:
+        """Have `put` put it on a stream; `put` itself returns the driver's status."""
         self.config.stream = stream
-        if self.call(self.at, self.kernel.function, self.pointers, None):
-            checked(self.kernel.api.cuCtxPushCurrent_v2(self.kernel.context))
-            try:
-                checked(self.call(self.at, self.kernel.function, self.pointers, None))
-            finally:
-                checked(self.kernel.api.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p())))
+
+    def put_again(self) -> None:
+        """Lend a thread that has used no GPU yet, or another one, the context of the kernel.
+
+        Asked only once it was refused, so that others pay nothing. Raises GemmlabError where it is refused again.
+        """
+        checked(self.kernel.api.cuCtxPushCurrent_v2(self.kernel.context))
+        try:
+            checked(self.put())
+        finally:
+            checked(self.kernel.api.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p())))
 
 
 def tensor_map(address: int, rows: int, columns: int, ld: int, element_bytes: int, box: tuple[int, int]) -> Any:

@@ -11,7 +11,7 @@ from gemmlab.record import GemmlabError
 from gemmlab.units import ceil_div, round_up
 
 FOLDER = Path(__file__).parent / "cuda"
-HEADERS = ("transport.cuh", "products.cuh", "order.cuh", "stage.cuh", "store.cuh", "shares.cuh")
+HEADERS = ("transport.cuh", "products.cuh", "order.cuh", "stage.cuh", "store.cuh", "results.cuh", "shares.cuh")
 SHARED_BYTES = 227 * 1024  # a block's, on compute capability 9.0: CUDA C++ Programming Guide, technical specifications
 SM_REGISTERS = 64 * 1024  # of 32 bits
 SM_SHARED_BYTES, BLOCK_BYTES = 228 * 1024, 1024  # an SM's, and what each block takes of it for itself: the same
@@ -19,6 +19,7 @@ RESIDENT_THREADS, OTHER_REGISTERS = 256, 48  # of a program with one consumer; o
 ROW_BYTES = 128  # of a tile in shared memory: what the copy engine's widest swizzle covers
 WARPGROUP = 64  # rows of one instruction
 PRODUCTS_BYTES = 32  # along k, of one instruction
+SLICE_GROUPS, MOST_SLICES = 9, 16  # groups whose sums one warp adds later; warps of a block
 
 #: PTX's names of the operands' formats
 INPUTS = {
@@ -46,10 +47,13 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     b_sides: bool = False  #: B's run along n
     swapped: bool = False  #: computes D's transpose and writes D
     rows_store: bool = False  #: D's rows are off the copy engine's road: each goes by itself
+    direct: bool = False  #: D's go from registers, where it is of 16 bits and on the road
     spread: int = 1  #: 2: two programs of a cluster, one below the other, fetch half of B each, for both
+    across: int = 1  #: 2: two, one beside the other, fetch half of A each
     resident: int = 1  #: programs that an SM holds at once, also of the launch behind
     parts: int = 1  #: programs of one cluster that share k; their sums meet in shared memory
     groups: int = 1  #: clusters that share k; their sums meet in global memory
+    later: bool = False  #: where a launch behind adds them
     blocks: int = 1  #: of D that a warpgroup holds in shared memory on their way
     lag: int = 0  #: steps that the second warpgroup stays behind the first, so that their epilogues do not coincide
     early: bool = False  #: starts before the kernel in front of it has ended
@@ -61,10 +65,18 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
             raise GemmlabError(f"block_n={self.block_n} swapped is above 64 and no multiple of it")
         if (self.a_sides or self.b_sides) and bits_of(self.a_format) != 16:
             raise GemmlabError(f"{self.a_format} along m or n", "wgmma reads formats of 16 bits so, others along k")
-        if self.spread == 2 and (self.parts > 1 or self.groups > 1 or self.block_n % (128 if self.b_sides else 16)):
-            raise GemmlabError("two programs that fetch for one another", "without shares of k, B in two equal halves")
+        if self.spread * self.across > 1 and (self.parts > 1 or (self.groups > 1 and not self.later)):
+            raise GemmlabError("programs that fetch for one another", "they have the same k, others' are added later")
+        if self.spread == 2 and self.block_n % (128 if self.b_sides else 16):
+            raise GemmlabError("two programs that fetch for one another", "B in two equal halves")
+        if self.across == 2 and self.a_sides and self.consumers == 1:
+            raise GemmlabError("two programs that fetch for one another", "A in two equal halves")
+        if self.later and (self.parts > 1 or self.groups == 1):
+            raise GemmlabError("sums that are added later", "those of groups, each one program's")
         if self.lag and (self.consumers == 1 or self.lag > self.stages - 2):
             raise GemmlabError(f"lag={self.lag} with {self.stages} stages", "two warpgroups, and two stages more")
+        if self.direct and (self.rows_store or self.shares > 1 or self.d_format == "float32"):
+            raise GemmlabError("results from registers", "16 bits on the road, of all of k")
         if self.pieces == 2 and not self.promote:
             raise GemmlabError("pieces without promotion", "the accumulator's own cut would be the error")
         registers = SM_REGISTERS // (RESIDENT_THREADS * self.resident) // 8 * 8
@@ -88,8 +100,8 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def store(self) -> int:
-        """0: 16 bits by the copy engine; 1: 16 bits row by row; 2: float32 by threads."""
-        return 2 if self.d_format == "float32" else int(self.rows_store)
+        """0: 16 bits by the copy engine; 1: 16 bits row by row; 2: float32 by threads; 3: 16 bits by threads."""
+        return 2 if self.d_format == "float32" else 3 if self.direct else int(self.rows_store)
 
     @property
     def store_n(self) -> int:
@@ -116,7 +128,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
         if self.store == 1:
             rows, columns = (min(self.block_n, 64), 64) if self.swapped else (WARPGROUP, self.store_n)
             return round_up(rows * 16 * ((columns // 8 + 1) | 1), ROW_BYTES)
-        return 0 if self.store == 2 else self.blocks * WARPGROUP * self.store_n * 2
+        return 0 if self.store in (2, 3) else self.blocks * WARPGROUP * self.store_n * 2
 
     @property
     def stage_bytes(self) -> int:
@@ -128,7 +140,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     def shared_bytes(self) -> int:
         """Shared memory of a program: the ring, or the sums of a cluster in its place; blocks of D; barriers."""
         ring = self.stages * self.stage_bytes
-        if self.shares > 1:
+        if self.shares > 1 and not self.later:
             ring = max(ring, 4 * self.block_m * (self.block_n + 4))  # as much comes from all programs as one has
         return ring + self.consumers * self.d_bytes + 16 * self.stages + 16
 
@@ -150,12 +162,23 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     def programs(self, m: int, n: int, most: int) -> int:
         """Programs of a launch on `most` SMs."""
         tiles = self.tiles(m, n)
-        return tiles * self.shares if self.shares > 1 else min(tiles, most // self.spread * self.spread)
+        return tiles * self.shares if self.shares > 1 else min(tiles, most // self.together * self.together)
 
     def tiles(self, m: int, n: int) -> int:
         """Tiles of D, as many as programs walk over."""
         rows, columns = (n, m) if self.swapped else (m, n)
-        return round_up(ceil_div(rows, self.block_m), self.spread) * ceil_div(columns, self.block_n)
+        down, across = ceil_div(rows, self.block_m), ceil_div(columns, self.block_n)
+        return round_up(down, self.spread) * round_up(across, self.across)
+
+    @property
+    def together(self) -> int:
+        """Programs of a cluster that have tiles of their own."""
+        return self.spread * self.across
+
+    @property
+    def cluster(self) -> int:
+        """Programs of a cluster."""
+        return self.together * self.parts
 
     @property
     def shares(self) -> int:
@@ -180,9 +203,11 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
             "BLOCKS": self.blocks,
             "LAG": self.lag,
             "SPREAD": self.spread,
+            "ACROSS": self.across,
             "RESIDENT": self.resident,
             "PARTS": self.parts,
             "GROUPS": self.groups,
+            "LATER": int(self.later),
             "EARLY": int(self.early),
         }
 
@@ -205,7 +230,28 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
 
     def text(self) -> tuple[str, dict[str, str]]:
         """The kernel's text with its macros before it, and the headers that it includes by name."""
-        head = "".join(f"#define {name} {value}\n" for name, value in self.macros().items())
-        headers = {name: (FOLDER / name).read_text(encoding="utf-8") for name in HEADERS}
+        return self.text_of("gemm.cu", self.macros())
+
+    @property
+    def slices(self) -> int:
+        """Warps of a block that adds sums later, each those of some groups."""
+        return min(MOST_SLICES, ceil_div(self.groups, SLICE_GROUPS))
+
+    @property
+    def beside(self) -> int:
+        """Warps of such a block for each of them: about four in all."""
+        return max(1, 4 // self.slices)
+
+    def adds_text(self) -> tuple[str, dict[str, str]]:
+        """The same of the kernel that adds the groups' sums; what it does not ask for is left out of its macros."""
+        return self.text_of(
+            "adds.cu",
+            {"SLICES": self.slices, "BESIDE": self.beside} | self.macros() | {"STAGES": 2, "BLOCKS": 1, "EARLY": 0},
+        )
+
+    def text_of(self, name: str, macros: dict[str, object]) -> tuple[str, dict[str, str]]:
+        """A file's text behind macros, and the headers that it includes."""
+        head = "".join(f"#define {macro} {value}\n" for macro, value in macros.items())
+        headers = {each: (FOLDER / each).read_text(encoding="utf-8") for each in HEADERS}
         headers["products.cuh"] = headers["products.cuh"].replace("WGMMA_TEXT\n", self.instruction())
-        return head + (FOLDER / "gemm.cu").read_text(encoding="utf-8"), headers
+        return head + (FOLDER / name).read_text(encoding="utf-8"), headers

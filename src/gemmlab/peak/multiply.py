@@ -15,7 +15,9 @@ from gemmlab.peak.engine import FOLDER, Engine
 from gemmlab.peak.stored import Stored
 from gemmlab.units import ceil_div, round_up
 
-REPACK_ROWS = 8  # warps of a block, a row each
+REPACK_WARPS = 8  # of a block, a piece of a row each: `WARPS` of repack.cu
+PIECE_BYTES = 2048  # of a row, at most: 16 times `PIECE`
+ADDED = 128  # sums that a warp of adds.cu tells: four of each lane
 ROW_BYTES = 128  # to which rows are padded: whole cache lines
 
 
@@ -46,6 +48,13 @@ def engine_code(engine: Engine) -> bytes:
 def engine_kernel(engine: Engine, device: int) -> Kernel:
     """The compiled kernel of an engine on a device, whose context is current."""
     return Kernel(engine_code(engine), "gemm", engine.shared_bytes, wide_clusters=engine.parts > 8)
+
+
+@lru_cache(maxsize=256)
+def adds_kernel(engine: Engine, device: int) -> Kernel:
+    """The kernel that adds an engine's sums later."""
+    text, headers = engine.adds_text()
+    return Kernel(kept(text, headers=headers), "adds")
 
 
 @lru_cache(maxsize=16)
@@ -82,9 +91,9 @@ def repacked(sources: Sequence[Stored], torch: Any, device: int) -> tuple[list[A
         wide, apart = source.columns * source.element_bytes, source.ld * source.element_bytes
         copies.append(Copy(source.address, buffer.data_ptr(), source.rows, wide, apart, step))
     copies.append(Copy())
-    rows = sum(source.rows for source in sources)
-    grid = (ceil_div(rows, REPACK_ROWS),)
-    return buffers, there, repack_kernel(device).prepare(grid, 32 * REPACK_ROWS, copies[:2])
+    pieces = sum(copy.rows * ceil_div(copy.target_step, PIECE_BYTES) for copy in copies)
+    grid = (ceil_div(pieces, REPACK_WARPS),)
+    return buffers, there, repack_kernel(device).prepare(grid, 32 * REPACK_WARPS, copies[:2], early=True)
 
 
 def multiplying(
@@ -100,8 +109,8 @@ def multiplying(
     scales: tuple[int, int] = (0, 0),
     map_k: int = 0,
     workspace: tuple[int, int] = (0, 0),
-) -> Launch:
-    """The launch of the wgmma kernel: A and B as their maps say, D of (m, n) rows `d.ld` apart.
+) -> list[Launch]:
+    """The launch of the wgmma kernel: A and B as their maps say, D of (m, n) rows `d.ld` apart; that of adds.cu behind.
 
     `sides` are m, n, k; `map_k` is how far along k a piece's partner lies, k itself where there is one piece. `scales`
     are addresses of float32 factors of D's rows and columns, 0 for none; `workspace` those of `workspace_of`.
@@ -119,11 +128,16 @@ def multiplying(
     to = tensor_map(d.address, m, n, d.ld, d.element_bytes, box) if by_blocks else maps[0]
     problem = Problem(m, n, map_k or k, group_m, d.address, d.ld, scales[0] or None, scales[1] or None, *workspace)
     kernel = engine_kernel(engine, device)
-    return kernel.prepare((engine.programs(m, n, sms),), engine.threads, (*maps, to, problem), early=engine.early)
+    launch = kernel.prepare((engine.programs(m, n, sms),), engine.threads, (*maps, to, problem), early=engine.early)
+    if not engine.later:
+        return [launch]
+    blocks = engine.tiles(m, n) * engine.block_m * engine.block_n // (ADDED * engine.beside)
+    threads = 32 * engine.beside * engine.slices
+    return [launch, adds_kernel(engine, device).prepare((blocks,), threads, (problem,), early=True)]
 
 
 def box_of(operand: Stored, engine: Engine, *, first: bool) -> tuple[int, int]:
     """Rows and columns of one fetch: a tile's rows of 128 bytes along k, or 64 k by 64 along the side."""
     if not operand.along_k:
         return 64, 64
-    return (engine.block_m if first else engine.block_n // engine.spread), engine.tile_k
+    return (engine.block_m // engine.across if first else engine.block_n // engine.spread), engine.tile_k

@@ -22,13 +22,15 @@ ALONE_TIMES = 1.49  # tfloat32's products take longer where one warpgroup multip
 LATENCY_CYCLES = 1430.0  # until a fetch is there
 FILL_CYCLES = 865.0  # until the first product
 ROUND_CYCLES = 915.0  # of a tile
-ELEMENT_CYCLES = {0: 0.019, 1: 0.0825, 2: 0.041}  # of a result, by the way it is stored
+ELEMENT_CYCLES = {0: 0.019, 1: 0.038, 2: 0.041, 3: 0.019}  # of a result, by the way it is stored
 PARTLY_CYCLES = 0.2  # of one stored by the copy engine in rows that fill no whole sectors of 32 bytes
 PROMOTION_CYCLES, PROMOTED_CYCLES = 283.0, 1.45  # of sums by pieces that leave the accumulator, and of a column of them
 EIGHT_CYCLES, EIGHT_COLUMN_CYCLES = 174.0, 1.0  # of others
 SHARE_CYCLES = 1330.0  # of bringing sums together
 PART_CYCLES = 0.4  # of a result of the tile, from program to program of a cluster
 GROUP_CYCLES, WRITTEN_CYCLES, READ_CYCLES = 1370.0, 0.43, 0.14  # through global memory: of a result, in each group
+LEFT_CYCLES = 0.1  # of a result that a program leaves to be added later
+ADDS_S, ADDED_BYTES_PER_S = 1.5e-6, 6e12  # of the launch that adds
 SWAPPED_CYCLES = 2.6  # of a result that has been shared, stored across the rows of D
 LAUNCH_S, RESIDENT_LAUNCH_S = 0.9e-6, 1.16e-6  # beside what the launch before hides
 CLUSTER_S = {1: 0.0, 2: 0.8e-6, 4: 1.34e-6, 8: 1.82e-6}  # until all programs of a cluster are there
@@ -42,7 +44,7 @@ SMS = 132
 
 def slots(engine: Engine, sm_count: int) -> int:
     """Programs that run at once."""
-    return FITTING[engine.parts * engine.spread] * sm_count // SMS * engine.resident
+    return FITTING[engine.cluster] * sm_count // SMS * engine.resident
 
 
 def engine_seconds(request: Request, engine: Engine) -> float:
@@ -63,18 +65,18 @@ def engine_seconds(request: Request, engine: Engine) -> float:
     reading = min(1.0, running / beside / request.sm_count) ** FEW_POWER
     busy = together(cycles / CLOCK_HZ, DRAM_S + bytes_ / (DRAM_BYTES_PER_S * reading))
     launch = LAUNCH_S if engine.resident == 1 else RESIDENT_LAUNCH_S
-    return launch + CLUSTER_S[engine.parts * engine.spread] + busy + prepared_seconds(request, engine)
+    return launch + CLUSTER_S[engine.cluster] + busy + prepared_seconds(request, engine) + adds_seconds(request, engine)
 
 
 def beside_on_an_sm(request: Request, engine: Engine, running: int) -> int:
     """Programs on one SM; those of a cluster lie side by side: they fill an SM before they take the next."""
-    return min(engine.resident, max(ceil_div(running, request.sm_count), engine.parts * engine.spread))
+    return min(engine.resident, max(ceil_div(running, request.sm_count), engine.cluster))
 
 
 def step_cycles(engine: Engine, running: int, beside: int, fresh: float) -> float:
     """Of a tile of k: products, promotion, and what is fetched for them, `fresh` bytes of it from DRAM."""
     times = 3 if engine.pieces == 2 else 1
-    taken = engine.pieces * (engine.block_m + engine.block_n // engine.spread) * ROW_BYTES
+    taken = engine.pieces * (engine.block_m // engine.across + engine.block_n // engine.spread) * ROW_BYTES
     products = 2 * engine.consumers * engine.block_n * times / STEP_SHARE + STEP_CYCLES
     if engine.a_format == "tfloat32" and engine.consumers == 1:
         products *= ALONE_TIMES
@@ -100,11 +102,19 @@ def promotion_cycles(engine: Engine) -> float:
 def shared_cycles(engine: Engine) -> float:
     """Bringing sums of one tile together."""
     elements = engine.block_m * engine.block_n
+    if engine.later:
+        return LEFT_CYCLES * elements
     own = elements / engine.parts
     cycles = SHARE_CYCLES + PART_CYCLES * elements * (engine.parts > 1) + SWAPPED_CYCLES * own * engine.swapped
     if engine.groups > 1:
         cycles += GROUP_CYCLES + own * (WRITTEN_CYCLES + READ_CYCLES * engine.groups)
     return cycles
+
+
+def adds_seconds(request: Request, engine: Engine) -> float:
+    """Predicted: the launch that adds what groups left."""
+    left = 4 * engine.tiles(request.m, request.n) * engine.groups * engine.block_m * engine.block_n
+    return (ADDS_S + left / ADDED_BYTES_PER_S) * engine.later
 
 
 def together(*times: float) -> float:

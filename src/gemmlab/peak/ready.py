@@ -70,20 +70,18 @@ def launches_of(
         right = there.pop(0) if plan.repack_b else b
     kept, workspace = workspace_of(plan.kernel, sides[0], sides[1], torch, device)
     buffers += kept
-    launches.append(
-        multiplying(
-            plan.kernel,
-            left,
-            right,
-            d,
-            sides,
-            device,
-            group_m=plan.group_m,
-            sms=sms,
-            scales=scales,
-            map_k=apart,
-            workspace=workspace,
-        )
+    launches += multiplying(
+        plan.kernel,
+        left,
+        right,
+        d,
+        sides,
+        device,
+        group_m=plan.group_m,
+        sms=sms,
+        scales=scales,
+        map_k=apart,
+        workspace=workspace,
     )
     if plan.split:  # rows whose numbers lie too far apart for two float16, infinities and NaN
         launches.append(otherwise(pieces.refused, a, b, d, sides, device, sms))

@@ -26,7 +26,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     b_along_k: bool = True  #: B's run along k; else along n
     a_on_road: bool = True  #: the copy engine can fetch from it: base and rows at multiples of 16 bytes
     b_on_road: bool = True
-    d_on_road: bool = True
+    d_on_road: bool = True  #: it can write it: rows end at such multiples too
     accuracy: str = "vendor"
     deterministic: bool = False  #: one order of sums, whatever m, n and the chip are
     sm_count: int = 132

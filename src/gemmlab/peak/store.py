@@ -39,6 +39,7 @@ FREE: dict[str, dict[str, range | tuple[bool, ...]]] = {
         "blocks": range(1, 9),
         "lag": range(3),
         "early": (False, True),
+        "direct": (False, True),
     },
     "tf32x3": {"stages": range(2, 13), "early": (False, True)},
     "vector": {"rows": range(1, 9), "warps": range(1, 17), "deep": range(1, 17), "early": (False, True)},

@@ -36,6 +36,11 @@ class Stored(msgspec.Struct, frozen=True):
         """Whether the copy engine can fetch from it."""
         return self.address % ROAD_BYTES == 0 and self.ld * self.element_bytes % ROAD_BYTES == 0
 
+    @property
+    def written_on_road(self) -> bool:
+        """Whether the copy engine can write it and nothing else: it rounds a row's last bytes up to 16, with zeros."""
+        return self.on_road and self.columns * self.element_bytes % ROAD_BYTES == 0
+
 
 def stored(tensor: Any, k_axis: int) -> Stored | None:
     """The matrix that a two-dimensional tensor is; None where neither axis is contiguous, or rows overlap.

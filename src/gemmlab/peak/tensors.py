@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch.autograd import forward_ad
 
+from gemmlab.peak.alike import alike, never
 from gemmlab.peak.asking import asked, lying, request_of
 from gemmlab.peak.choosing import plan_for
 from gemmlab.peak.operator import Product
@@ -48,11 +49,11 @@ def matmul(
         tracked = a.requires_grad or b.requires_grad or (out is not None and out.requires_grad)
     except AttributeError:  # no tensors: `asked` says so
         tracked = False
-    tangents = tangents_of(a, b, out) if forward_ad._current_level >= 0 else ()
-    if any(each is not None for each in tangents) or (tracked and torch.is_grad_enabled()):
+    dual = forward_ad._current_level >= 0 and has_tangent(a, b, out)
+    if dual or (tracked and torch.is_grad_enabled()):
         if out is not None:
             raise RuntimeError("out= does not support automatic differentiation, as in torch: leave it out")
-        if any(each is not None for each in tangents):
+        if dual:
             return with_tangent(a, b, accuracy, deterministic)
         if type(a) in PLAIN and type(b) in PLAIN:
             return Product.apply(a, b, accuracy, deterministic)
@@ -78,9 +79,10 @@ def plan(
     return chosen(request, device_of(torch, a.device.index)) if tuned else plan_for(request)
 
 
-def tangents_of(*tensors: Any) -> list[Any]:
-    """Tangents of forward mode, None for what has none."""
-    return [forward_ad.unpack_dual(each).tangent for each in tensors if isinstance(each, torch.Tensor)]
+def has_tangent(*tensors: Any) -> bool:
+    """Whether forward mode follows one of them."""
+    given = (each for each in tensors if isinstance(each, torch.Tensor))
+    return any(forward_ad.unpack_dual(each).tangent is not None for each in given)
 
 
 def with_tangent(a: torch.Tensor, b: torch.Tensor, accuracy: str, deterministic: bool) -> torch.Tensor:
@@ -95,18 +97,24 @@ def product(a: Any, b: Any, out: Any, accuracy: str, deterministic: bool) -> Any
     """The product without autograd."""
     found: Warm | None = None
     key: tuple[Any, ...] = ()
+    given = (a, b) if out is None else (a, b, out)
     try:
-        at_a, at_b, at_d = a.data_ptr(), b.data_ptr(), 0
-        key = (
-            a.shape, a.stride(), a.dtype, a.get_device(), a.is_neg(), at_a & 15,
-            b.shape, b.stride(), b.dtype, b.get_device(), b.is_neg(), at_b & 15, accuracy, deterministic,
-        )  # fmt: skip
-        if out is not None:
-            at_d = out.data_ptr()
-            key = (*key, out.shape, out.stride(), out.dtype, out.get_device(), out.is_neg(), at_d & 15)
-        found = _kept.warm.get(key)
+        at_a, at_b, at_d = a.data_ptr(), b.data_ptr(), 0 if out is None else out.data_ptr()
+        # B is a weight as a rule, and multiplied before: what did it is asked whether all is as it was then
+        guess = (at_b, at_a & 15, at_d & 15, out is None, accuracy, deterministic)
+        found = _kept.guessed.get(guess)
+        if found is None or found.age != Kept.age or not found.alike(*given):
+            key = (
+                a.shape, a.stride(), a.dtype, a.get_device(), a.is_neg(), at_a & 15,
+                b.shape, b.stride(), b.dtype, b.get_device(), b.is_neg(), at_b & 15, accuracy, deterministic,
+            )  # fmt: skip
+            if out is not None:
+                key = (*key, out.shape, out.stride(), out.dtype, out.get_device(), out.is_neg(), at_d & 15)
+            found = _kept.warm.get(key)
+            if found is not None and found.alike is not never:
+                _kept.guess(guess, found)
     except (AttributeError, RuntimeError, TypeError):
-        key = ()  # no tensors, or such as have no memory: `asked` says what is wrong
+        found, key = None, ()  # no tensors, or such as have no memory: `asked` says what is wrong
     if found is not None and found.age == Kept.age:
         return found(a, b, out, at_a, at_b, at_d)
     left, right, shape, d = asked(torch, a, b, out)
@@ -119,7 +127,7 @@ def product(a: Any, b: Any, out: Any, accuracy: str, deterministic: bool) -> Any
     if len(_kept.warm) >= KEPT:
         _kept.warm.clear()
     _kept.warm[key] = found
-    found.age = Kept.age
+    found.age, found.alike = Kept.age, alike(torch, given)
     return found(a, b, to, at_a, at_b, to.data_ptr())
 
 
@@ -143,6 +151,13 @@ class Kept(threading.local):
 
     def __init__(self) -> None:
         self.warm: dict[tuple[Any, ...], Warm] = {}
+        self.guessed: dict[tuple[Any, ...], Warm] = {}  #: by an address of B, and what a guard does not know
+
+    def guess(self, guess: tuple[Any, ...], found: Warm) -> None:
+        """Try this one first where B lies there again."""
+        if len(self.guessed) >= KEPT:
+            self.guessed.clear()
+        self.guessed[guess] = found
 
 
 _kept = Kept()

@@ -22,6 +22,8 @@ REPLAY_S = 1e-3  # about what one replay takes where one multiplication takes le
 MOST_CALLS = 160  # of one replay
 PAUSE_S = 0.005  # before each replay; at a chip's power limit all tiles look alike
 RESTED = 2  # times a replay's own length is waited at least
+MOST_S, LEAST_ROUNDS = 1.5, 7  # that rounds take about, with their pauses, and how many are made though it is longer
+LOADED_S = 0.2  # of a turn without a pause
 WRONG = 0.05  # norm-wise error of no format that is multiplied here
 ALLOWED = 1.5  # times the error of the first plan that is right
 
@@ -81,10 +83,12 @@ class Bench:
         self.chains: dict[Plan, Chain] = {}
         self.zeros = [torch.zeros(1 << 16, dtype=torch.uint8, device=a.device)]  # outgrown ones too: graphs hold them
 
-    def tried(self, plans: Sequence[Plan], rounds: int) -> list[Tried]:
-        """Each plan's times in as many rounds, by turns: the first round of all, then the second.
+    def tried(self, plans: Sequence[Plan], rounds: int, *, loaded: bool = False) -> list[Tried]:
+        """Each plan's times in as many rounds, by turns: the first round of all, then the second, backwards, and so on.
 
-        A plan that cannot be compiled or launched, or whose result is wrong, has a fault and no times.
+        There are fewer rounds where they would take longer than about `MOST_S`, and as many for every plan. `loaded`
+        asks for turns of `LOADED_S` without a pause instead, at the chip's power limit, all rounds of them. A plan that
+        cannot be compiled or launched, or whose result is wrong, has a fault and no times.
         """
         self.compiler.begin(plans)
         faults: dict[Plan, str] = {}
@@ -100,9 +104,10 @@ class Bench:
                 faults[plan] = f"error {errors[plan]:.2e}, at most {self.most_error:.2e}"
         right = [plan for plan in plans if plan not in faults]
         times: dict[Plan, list[float]] = {plan: [] for plan in right}
-        for _ in range(rounds):
-            for plan in right:
-                times[plan].append(self.replayed(*self.graphs[plan]))
+        turn = self.loaded if loaded else self.replayed
+        for at in range(rounds if loaded else self.affordable(right, rounds)):
+            for plan in right[::-1] if at % 2 else right:  # behind which other one a plan runs, and when, cancels
+                times[plan].append(turn(*self.graphs[plan]))
         return [
             Tried(plan, tuple(times.get(plan, ())), errors.get(plan, math.nan), faults.get(plan, "")) for plan in plans
         ]
@@ -127,9 +132,9 @@ class Bench:
         if chain.zero_bytes > self.zeros[-1].numel():
             self.zeros.append(torch.zeros(chain.zero_bytes, dtype=torch.uint8, device=self.exact.device))
         buffer = torch.empty(chain.buffer_bytes, dtype=torch.uint8, device=self.exact.device)
-        places = [each.data_ptr() & -ROAD_BYTES for each in operands]
+        a, b, d = (each.data_ptr() & -ROAD_BYTES for each in operands)
         stream = torch.cuda.current_stream(self.exact.device.index).cuda_stream
-        chain([*places, buffer.data_ptr(), self.zeros[-1].data_ptr()], stream)
+        chain((a, b, d, buffer.data_ptr(), self.zeros[-1].data_ptr()), stream)
 
     def chain(self, plan: Plan) -> Chain:
         """A plan's launches; all sets lie alike."""
@@ -163,10 +168,22 @@ class Bench:
         graph.replay()
         return graph, self.timed(graph.replay)
 
+    def affordable(self, plans: Sequence[Plan], rounds: int) -> int:
+        """How many of the rounds are made."""
+        taken = sum(self.graphs[plan][2] + pause_s(self.graphs[plan][2]) for plan in plans)
+        return min(rounds, max(LEAST_ROUNDS, int(MOST_S / max(taken, 1e-6))))
+
     def replayed(self, graph: Any, count: int, whole: float) -> float:
         """Seconds of one multiplication in a replay, after a pause."""
-        time.sleep(max(PAUSE_S, RESTED * whole))
+        time.sleep(pause_s(whole))
         return self.timed(graph.replay) / count
+
+    def loaded(self, graph: Any, count: int, whole: float) -> float:
+        """Seconds of one multiplication without a pause, once the clock has had half the turn to follow the power."""
+        half = range(max(1, round(LOADED_S / 2 / whole)))
+        for _ in half:
+            graph.replay()
+        return self.timed(lambda: [graph.replay() for _ in half]) / count / len(half)
 
     def timed(self, call: Callable[[], object]) -> float:
         """Seconds that the GPU takes for a call."""
@@ -177,6 +194,11 @@ class Bench:
         end.record()
         self.torch.cuda.synchronize()
         return float(start.elapsed_time(end)) * 1e-3
+
+
+def pause_s(whole: float) -> float:
+    """Seconds of rest before a replay that lasts so long."""
+    return max(PAUSE_S, RESTED * whole)
 
 
 def alike(torch: Any, of: Any) -> Any:

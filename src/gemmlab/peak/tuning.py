@@ -5,14 +5,15 @@ from __future__ import annotations
 import datetime
 import hashlib
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import metadata
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from gemmlab.kernels.nvrtc import library
 from gemmlab.peak.candidates import variants, various
 from gemmlab.peak.choosing import plan_for
 from gemmlab.peak.engine import FOLDER
+from gemmlab.peak.paired import ranked, surely_faster
 from gemmlab.peak.planned import Plan
 from gemmlab.peak.request import Request
 from gemmlab.peak.store import Entry, chosen, device_of, keep, said_of
@@ -20,23 +21,32 @@ from gemmlab.peak.trying import Bench, Compiler, Tried
 from gemmlab.record import GemmlabError
 
 MOST = 12  # plans of the first round
-BETTERED = 2  # of its best, whose other sizes are tried next
-FINAL = 4  # of all, that are timed again, longer
-BRIEF_ROUNDS, FINAL_ROUNDS = 3, 9
+BETTERED = (2, 1)  # of the best, whose other sizes are tried next, and after that
+SEMIFINAL, FINAL = 10, 2  # plans beside the model's that are timed again, longer, and that are held against it
+FIRST_ROUNDS, MORE_ROUNDS, SEMIFINAL_ROUNDS, FINAL_ROUNDS = 1, 2, 9, 31
+#: a multiplication that takes this many seconds meets the power limit soon, and the last rounds are held there: so many
+#: of them, with so many plans, none further behind the fastest in the rounds before than that
+LOADED_FROM_S, LOADED_ROUNDS, LOADED_FINAL, LOADED_NEAR = 1e-3, 11, 4, 1.01
+HOPELESS = 1.1  # times the fastest's time, from which on a plan is timed once only
 
-#: rounds of timing by turns: `Bench.tried`, or anything that answers as it does
-Trial = Callable[[Sequence[Plan], int], list[Tried]]
+
+class Trial(Protocol):
+    """Rounds of timing by turns: `Bench.tried`, or anything that answers as it does."""
+
+    def __call__(self, plans: Sequence[Plan], rounds: int, *, loaded: bool = False) -> list[Tried]:
+        """Times of the plans in the same rounds, maybe fewer, with pauses or under load."""
 
 
 class Found(NamedTuple):
     """What a search found out about one request; all times are measured seconds."""
 
     request: Request
-    plan: Plan  #: the fastest, or the model's where none beats it
+    plan: Plan  #: the fastest, or the model's where none surely beats it
     measured_s: float
-    model_s: float | None  #: the model's first; None where that one failed
+    model_s: float | None  #: the model's first, in the same rounds; None where that one failed
     spread_s: float  #: the wider interquartile range of the two
-    tried: tuple[Tried, ...]  #: every plan, each with its longest measurement
+    tried: tuple[Tried, ...]  #: every plan, each with its longest measurement with pauses
+    loaded: bool = False  #: the last rounds, and the times above, were without pauses
 
     @property
     def better(self) -> bool:
@@ -45,33 +55,76 @@ class Found(NamedTuple):
 
 
 def search(request: Request, trial: Trial, first: Sequence[Plan] | None = None) -> Found:
-    """The fastest right plan: first the model's various best, or `first`, then variants of the fastest, briefly; then
-    the fastest of all longer, by turns. One replaces the model's only where it gains more than the spread.
+    """The fastest right plan: first the model's various best, or `first`, then variants of the fastest, briefly; the
+    best of all again, by turns; and the best few of these against the model's.
+
+    Rounds in which plans were picked do not judge them: the last ones are new, and `surely_faster` decides. Plans that
+    take `LOADED_FROM_S` or longer are held against one another under load: there the energy of a product decides, and
+    of plans that look alike after a pause one may be 2 % slower.
 
     Raises GemmlabError where no plan gives a right result.
     """
     model = plan_for(request)
-    known: dict[Plan, Tried] = {}
-    try_all(known, trial, [model, *(first if first is not None else various(request, MOST))], BRIEF_ROUNDS)
-    try_all(known, trial, [other for plan in best(known)[:BETTERED] for other in variants(request, plan)], BRIEF_ROUNDS)
-    finalists = best(known)[:FINAL]
-    if not finalists:
-        said = next((each.fault for each in known.values() if each.fault), "")
+    known = Known(model, trial)
+    known.try_all(first if first is not None else various(request, MOST))
+    for count in BETTERED:
+        known.try_all([other for plan in known.best()[:count] for other in variants(request, plan)])
+    if not known.best():
+        said = next((each.fault for each in known.tried.values() if each.fault), "")
         raise GemmlabError(f"no plan gives a right result: {said}", "finite operands, and memory for their copies")
-    again = dict.fromkeys([*([model] if known[model].seconds else []), *finalists])
-    known |= {each.plan: each for each in trial(list(again), FINAL_ROUNDS)}
-    return judged(request, model, list(again), known)
+    others = [plan for plan in known.best() if plan != model]
+    last = ranked(known.timed(others[:SEMIFINAL], SEMIFINAL_ROUNDS))
+    loaded = bool(last) and median_s(last[0]) >= LOADED_FROM_S
+    if loaded:
+        near = [each.plan for each in last if median_s(each) <= LOADED_NEAR * median_s(last[0])]
+        last = ranked(known.timed([plan for plan in near if plan != model][:LOADED_FINAL], LOADED_ROUNDS, loaded=True))
+    elif last and last[0].plan != model:
+        last = ranked(known.timed([each.plan for each in last if each.plan != model][:FINAL], FINAL_ROUNDS))
+    if not last:
+        raise GemmlabError("no plan is right when it is measured again", "compute-sanitizer on the kernel")
+    return judged(request, model, last, tuple(known.tried.values()))._replace(loaded=loaded)
 
 
-def try_all(known: dict[Plan, Tried], trial: Trial, plans: Sequence[Plan], rounds: int) -> None:
-    """Try the plans that are not known yet."""
-    new = [plan for plan in dict.fromkeys(plans) if plan not in known]
-    known.update((each.plan, each) for each in trial(new, rounds))
+class Known:
+    """What is known of plans: the last times of each, and all its times over the model's in the same round.
 
+    The model's plan runs in all rounds, so that plans of different rounds can be compared: meanwhile the clock moves.
+    """
 
-def best(known: dict[Plan, Tried]) -> list[Plan]:
-    """The right plans, the fastest first."""
-    return sorted((plan for plan in known if known[plan].seconds), key=lambda plan: median_s(known[plan]))
+    def __init__(self, model: Plan, trial: Trial) -> None:
+        self.model, self.trial = model, trial
+        self.tried: dict[Plan, Tried] = {}
+        self.beside: dict[Plan, list[float]] = {}
+        self.model_s = 1.0  #: the model's median when it was last right
+
+    def try_all(self, plans: Sequence[Plan]) -> None:
+        """Time the plans that are not known yet: all once, and those not far behind the fastest some times more."""
+        new = [plan for plan in dict.fromkeys([self.model, *plans]) if plan not in self.tried]
+        once = {each.plan: each.seconds for each in self.timed(new, FIRST_ROUNDS)} if new else {}
+        ahead = [(plan, statistics.median(self.beside[plan])) for plan in self.best()]
+        near = [plan for plan, beside in ahead if plan in new and beside <= HOPELESS * ahead[0][1]]
+        for each in self.timed(near, MORE_ROUNDS) if near else ():
+            if each.seconds:
+                self.tried[each.plan] = each._replace(seconds=once.get(each.plan, ()) + each.seconds)
+
+    def timed(self, plans: Sequence[Plan], rounds: int, *, loaded: bool = False) -> list[Tried]:
+        """Those plans and the model's, unless that is known to be wrong, in the same rounds."""
+        wrong = self.model in self.tried and not self.tried[self.model].seconds
+        found = self.trial(list(dict.fromkeys([*([] if wrong else [self.model]), *plans])), rounds, loaded=loaded)
+        if loaded:
+            return found
+        own = next((each.seconds for each in found if each.plan == self.model), ())
+        self.model_s = statistics.median(own) if own else self.model_s
+        for each in found:
+            self.tried[each.plan] = each
+            pairs = zip(each.seconds, own or (self.model_s,) * rounds, strict=False)  # of a wrong plan there are none
+            self.beside.setdefault(each.plan, []).extend(one / other for one, other in pairs)
+        return found
+
+    def best(self) -> list[Plan]:
+        """The right plans, the fastest first."""
+        right = [plan for plan, each in self.tried.items() if each.seconds]
+        return sorted(right, key=lambda plan: statistics.median(self.beside[plan]))
 
 
 def median_s(of: Tried) -> float:
@@ -87,29 +140,19 @@ def spread_s(of: Tried) -> float:
     return high - low
 
 
-def judged(request: Request, model: Plan, finalists: Sequence[Plan], known: dict[Plan, Tried]) -> Found:
-    """The winner of the last round; the model's own where it is not beaten by more than the spread."""
-    right = best({plan: known[plan] for plan in finalists})
-    if not right:
-        raise GemmlabError("no plan is right when it is measured again", "compute-sanitizer on the kernel")
-    winner, own = known[right[0]], known[model]
-    spread = max(spread_s(winner), spread_s(own))
-    if own.seconds and not clear(winner, own, spread):
+def judged(request: Request, model: Plan, last: Sequence[Tried], tried: tuple[Tried, ...]) -> Found:
+    """The winner of the last rounds; the model's own where it is not surely beaten."""
+    winner, own = last[0], next((each for each in last if each.plan == model), None)
+    if own and not (surely_faster(winner, own, len(last) - 1 or 1) and median_s(winner) < median_s(own)):
         winner = own
     return Found(
         request=request,
         plan=winner.plan,
         measured_s=median_s(winner),
-        model_s=median_s(own) if own.seconds else None,
-        spread_s=spread,
-        tried=tuple(known.values()),
+        model_s=median_s(own) if own else None,
+        spread_s=max(spread_s(winner), spread_s(own or winner)),
+        tried=tried,
     )
-
-
-def clear(winner: Tried, own: Tried, spread: float) -> bool:
-    """Whether one gains more than the spread, in all rounds but one: the luckiest of a few gains a little anyhow."""
-    won = sum(first < second for first, second in zip(winner.seconds, own.seconds, strict=True))
-    return median_s(own) - median_s(winner) > spread and won >= len(own.seconds) - 1
 
 
 def entry_of(found: Found, versions: dict[str, str]) -> Entry:
@@ -139,15 +182,15 @@ def versions_of(torch: Any) -> dict[str, str]:
 def tune(a: Any, b: Any, out: Any = None, accuracy: str = "vendor", deterministic: bool = False) -> Found:
     """Measure plans for A (m, k) times B (k, n) on their GPU; `matmul` uses the fastest from now on, in later runs too.
 
-    Arguments are `matmul`'s; of a batch the first matrices are measured. About twenty plans are compiled side by side,
+    Arguments are `matmul`'s; of a batch the first matrices are measured. Some forty plans are compiled side by side,
     which takes seconds where they are not kept from before, held against float64, and timed by CUDA graphs over copies
     of the operands, more than three times the L2 where they are small; the memory of the copies and of float64 operands
     is needed. Pauses keep the chip off its power limit. A result's accuracy never changes, nor, with `deterministic`,
     the order of its sums.
 
     Returns the plan, its time and the model's in seconds, their spread, and all that was tried. It is remembered in the
-    user's folder of caches (`gemmlab/tuned`) if it beats the model's choice by more than the spread; an older entry of
-    the same request is replaced or taken out.
+    user's folder of caches (`gemmlab/tuned`) if it surely beats the model's choice, as `gemmlab.peak.paired` tells; an
+    older entry of the same request is replaced or taken out.
 
     Raises GemmlabError as `matmul` does, and where no plan gives a right result or the file cannot be written.
     """

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from gemmlab.peak.alike import never
 from gemmlab.peak.asking import asked, extent, lying, request_of
 from gemmlab.peak.chain import Chain, ImmovableError
 from gemmlab.peak.driver import enter
@@ -14,6 +15,8 @@ from gemmlab.peak.ready import row_major
 from gemmlab.peak.store import chosen, device_of
 from gemmlab.peak.stored import MOST_SIDE, ROAD_BYTES
 from gemmlab.peak.zeros import Zeros
+
+ROAD = -ROAD_BYTES  # of an address, all but what it is past a multiple of 16
 
 
 class Warm:
@@ -26,50 +29,50 @@ class Warm:
     def __init__(
         self, torch: Any, a: Any, b: Any, d: Any, chains: list[Chain], steps: tuple[int, int, int], count: int
     ) -> None:
-        self.torch, self.index, self.empty = torch, a.device.index, allocator(torch)
-        self.shape, self.strides, self.dtype = tuple(d.shape), tuple(d.stride()), d.dtype
+        self.torch, self.index, self.empty, self.written = torch, a.device.index, allocator(torch), marker(torch)
+        self.result = (tuple(d.shape), tuple(d.stride()), d.dtype)
         self.a_bytes, self.b_bytes, self.d_bytes = (end - start for start, end in map(extent, (a, b, d)))
         self.chains, self.steps, self.count = chains, steps, count
         self.buffer_bytes = max(chain.buffer_bytes for chain in chains)
+        self.buffer = ((self.buffer_bytes,), (1,), torch.uint8)
         self.zero_bytes = max(chain.zero_bytes for chain in chains)
         self.age = 0  #: of what was known when it was planned
+        self.alike: Callable[..., bool] = never  #: whether it multiplies such tensors, were they aligned alike
         self.stream_of, self.several = raw_stream(torch), torch.cuda.device_count() > 1
 
     def __call__(self, a: Any, b: Any, out: Any, at_a: int, at_b: int, at_d: int) -> Any:
         """The product of tensors at these addresses, in `out` or, where that is None, in a new tensor."""
-        torch = self.torch
-        if self.several and torch.cuda.current_device() != self.index:
-            with torch.cuda.device(self.index):
+        if self.several and self.torch.cuda.current_device() != self.index:
+            with self.torch.cuda.device(self.index):
                 return self(a, b, out, at_a, at_b, at_d)
         if out is None:
-            out = self.empty(self.shape, self.strides, self.dtype)
+            out = self.empty(*self.result)
             at_d = out.data_ptr()
         else:
             if (at_d < at_a + self.a_bytes and at_a < at_d + self.d_bytes) or (
                 at_d < at_b + self.b_bytes and at_b < at_d + self.d_bytes
             ):
-                asked(torch, a, b, out)
-            torch.autograd.graph.increment_version(out)  # as torch's own functions do where they write
+                asked(self.torch, a, b, out)
+            self.written((out,))
         self.launch(at_a, at_b, at_d)
         return out
 
     def launch(self, at_a: int, at_b: int, at_d: int) -> None:
         """Put all on the current stream; what it needs beside the tensors is that stream's again behind it."""
-        torch, stream = self.torch, self.stream_of(self.index)
+        stream = self.stream_of(self.index)
         buffer = zeros = 0
         if self.buffer_bytes:
-            held = self.empty((self.buffer_bytes,), (1,), torch.uint8)
+            held = self.empty(*self.buffer)
             buffer = held.data_ptr()
         if self.zero_bytes:
-            _held, zeros = zeros_of(torch, self.index).lent(stream, self.zero_bytes)
+            _held, zeros = zeros_of(self.torch, self.index).lent(stream, self.zero_bytes)
         if self.count == 1:
-            self.chains[0]([at_a & -ROAD_BYTES, at_b & -ROAD_BYTES, at_d & -ROAD_BYTES, buffer, zeros], stream)
+            self.chains[0]((at_a & ROAD, at_b & ROAD, at_d & ROAD, buffer, zeros), stream)
             return
+        to_a, to_b, to_d = self.steps
         for at in range(self.count):
-            places = (
-                start + at * step & -ROAD_BYTES for start, step in zip((at_a, at_b, at_d), self.steps, strict=True)
-            )
-            self.chains[at % len(self.chains)]([*places, buffer, zeros], stream)
+            places = (at_a + at * to_a & ROAD, at_b + at * to_b & ROAD, at_d + at * to_d & ROAD, buffer, zeros)
+            self.chains[at % len(self.chains)](places, stream)
 
 
 def warm(
@@ -140,6 +143,27 @@ def allocator(torch: Any) -> Callable[[Any, Any, Any], Any]:
     except Exception:  # it is torch's own affair: whatever it raises, there is the other way
         found = None
     return lambda shape, strides, dtype: torch.empty_strided(shape, strides, dtype=dtype, device="cuda")
+
+
+@cache
+def marker(torch: Any) -> Callable[[tuple[Any, ...]], None]:
+    """What counts up the versions of tensors, as torch's own functions do where they write: a short way, or torch's."""
+    found = getattr(torch._C, "_increment_version", None)
+    with torch.inference_mode(False):  # whose tensors have no version
+        probe = torch.empty(1, dtype=torch.uint8)
+    try:
+        if found is not None:
+            found((probe,))  # older versions of torch take no tuple
+            if probe._version == 1:
+                return found  # type: ignore[no-any-return]
+    except Exception:  # it is torch's own affair: whatever it raises, there is the other way
+        found = None
+
+    def each(tensors: tuple[Any, ...]) -> None:
+        for tensor in tensors:
+            torch.autograd.graph.increment_version(tensor)
+
+    return each
 
 
 @cache

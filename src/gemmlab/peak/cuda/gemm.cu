@@ -4,103 +4,43 @@
 // What Python sets: BLOCK_N, CONSUMERS, STAGES; TILE_K (elements in 128 bytes); PIECES (1; 2: high and low parts of float32
 // beside one another along k); PROMOTE (tiles of k after which sums go to registers outside; 0 never); A_SIDES, B_SIDES
 // (operands whose rows run along m, n); SWAPPED (sums are D's transpose's, D is written as it is); OUT (0: 16 bits by the
-// copy engine, 1: 16 bits row by row, 2: float32 by threads), OUT_PAIR; STORE_N (columns of D that are stored at a time), BLOCKS
+// copy engine, 1: 16 bits row by row, 2: float32 by threads, 3: 16 bits by threads), OUT_PAIR; STORE_N (columns of D that are stored at a time), BLOCKS
 // (of a warpgroup in shared memory, filled in turn); LAG (steps that the second warpgroup stays behind the first, so that one
-// multiplies while the other rounds); SPREAD (2: a cluster's two programs have tiles below one another and fetch half of B
-// each, for both); RESIDENT (programs that an SM holds, also of the launch behind); PARTS (programs of one cluster that share k;
-// their sums meet in shared memory), GROUPS (clusters that share k; theirs meet in global memory); EARLY (programmatic dependent
-// launch); WGMMA_TEXT.
+// multiplies while the other rounds); SPREAD (2: two programs of a cluster have tiles below one another and fetch half of B
+// each, for both), ACROSS (2: two have tiles beside one another, and half of A each); RESIDENT (programs that an SM holds, also
+// of the launch behind); PARTS (programs of one cluster that share k; their sums meet in shared memory), GROUPS (clusters that
+// share k; theirs meet in global memory), LATER (where adds.cu adds them); EARLY (programmatic dependent launch); WGMMA_TEXT.
 #define SHARES (PARTS * GROUPS)
-#include "order.cuh"
+#include "results.cuh"
 #include "shares.cuh"
-#include "stage.cuh"
-#include "store.cuh"
 
 constexpr int D_BYTES = SHARES > 1 ? 0 : OUT == 0 ? BLOCKS * BLOCK_BYTES : OUT == 1 ? (LOOSE_BYTES + 127) / 128 * 128 : 0;
-constexpr int CLUSTER = PARTS * SPREAD;
 constexpr int THREADS = 128 * (CONSUMERS + 1);
 
-struct Problem {
-  int m, n, k;         // k of one piece
-  int group_m;
-  void* d;
-  long long ldd;       // elements
-  const float* row_scale;     // factors of D's rows and columns, powers of two; 0: none of both
-  const float* column_scale;
-  float* shares;       // of GROUPS: sums of each tile, group by group
-  u32* arrived;        // how many groups have brought theirs, a number for each tile and program of a cluster; zeros
-};
+// A stage is free again: told to all that fetch into it. `empty` is the first stage's barrier here, `there` that of a lane's partner.
+DEVICE void freed(u32 empty, u32 there, int stage, int lane) {
+  if (lane == 0) barrier_arrive(empty + 8 * stage);
+  else if (lane < PARTNERS) barrier_arrive_there(there + 8 * stage);
+}
 
 // Once, before the second warpgroup's first product: the first one arrives after LAG of its own.
 DEVICE void behind_barrier() { asm volatile("bar.sync 9, 256;" ::: "memory"); }
 
-// A sum times the powers of two of its row and column. In an order that neither passes a float32's range where the result does
-// not: factors of opposite signs cancel, of one sign only lead further where the result lies.
-DEVICE float scaled(float sum, float row, float column) {
-  return (row > 1.0f) == (column > 1.0f) ? sum * row * column : sum * (row * column);
-}
-
-DEVICE void one_result(const Problem& p, int row, int column, float value) {
-#if SWAPPED
-  const int across = row;
-  row = column;
-  column = across;
-#endif
-  if (row >= p.m || column >= p.n) return;
-  if (p.row_scale) value = scaled(value, p.row_scale[row], p.column_scale[column]);
-#if OUT == 2
-  ((float*)p.d)[row * p.ldd + column] = value;
-#else
-  ((u16*)p.d)[row * p.ldd + column] = (u16)pair(value, 0.0f);
-#endif
-}
-
-// Neighbours of the sums' rows, in one store where D's rows are theirs and aligned.
-DEVICE void two_results(const Problem& p, int row, int column, float first, float second) {
-#if !SWAPPED && OUT == 2
-  float* to = (float*)p.d + row * p.ldd + column;
-  if (row < p.m && column + 2 <= p.n && ((u64)to & 7) == 0) {
-    if (p.row_scale) {
-      const float down = p.row_scale[row];
-      first = scaled(first, down, p.column_scale[column]), second = scaled(second, down, p.column_scale[column + 1]);
-    }
-    *(float2*)to = make_float2(first, second);
-    return;
-  }
-#endif
-  one_result(p, row, column, first);
-  one_result(p, row, column + 1, second);
-}
-
-DEVICE void four_results(const Problem& p, int row, int column, int at, const float4& of) {
-#if !SWAPPED && OUT != 2
-  u16* to = (u16*)p.d + row * p.ldd + column + at;
-  if (row < p.m && column + at + 4 <= p.n && ((u64)to & 7) == 0 && !p.row_scale && !p.column_scale) {
-    *(uint2*)to = make_uint2(pair(of.x, of.y), pair(of.z, of.w));
-    return;
-  }
-#endif
-  one_result(p, row, column + at, of.x);
-  one_result(p, row, column + at + 1, of.y);
-  one_result(p, row, column + at + 2, of.z);
-  one_result(p, row, column + at + 3, of.w);
-}
-
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
-#if PARTS * SPREAD > 1
-    __cluster_dims__(PARTS * SPREAD, 1, 1)
+#if PARTS * SPREAD * ACROSS > 1
+    __cluster_dims__(PARTS * SPREAD * ACROSS, 1, 1)
 #endif
         gemm(const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map,
              const __grid_constant__ TensorMap d_map, const __grid_constant__ Problem p) {
   extern __shared__ __align__(1024) unsigned char shared[];
   const u32 ring = shared_address(shared), blocks = ring + STAGES * STAGE_BYTES;
   const u32 full = blocks + CONSUMERS * D_BYTES, empty = full + 8 * STAGES;
-  const u32 note = empty + 8 * STAGES;  // a number that one thread tells the others
+  [[maybe_unused]] const u32 note = empty + 8 * STAGES;  // a number that one thread tells the others
   const int thread = threadIdx.x, group = thread / 128, warp = thread % 128 / 32, lane = thread % 32;
   if (thread == 0) {
     for (int stage = 0; stage < STAGES; stage++) {
       barrier_init(full + 8 * stage, 1);
-      barrier_init(empty + 8 * stage, 4 * CONSUMERS * SPREAD);
+      barrier_init(empty + 8 * stage, 4 * CONSUMERS * PARTNERS);
     }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     prefetch(&a_map);
@@ -108,20 +48,19 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
     if (OUT == 0 && SHARES == 1) prefetch(&d_map);
   }
   __syncthreads();
-  if (SPREAD > 1) asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-  // rows and columns of the sums: D's own, or its transpose's
-  const int sum_rows = SWAPPED ? p.n : p.m, sum_columns = SWAPPED ? p.m : p.n;
-  const Tiles tiles{(sum_rows + SPREAD * BLOCK_M - 1) / (SPREAD * BLOCK_M), (sum_columns + BLOCK_N - 1) / BLOCK_N, p.group_m};
+  if (PARTNERS > 1) asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+  const Tiles tiles = tiles_of(p);
   const int steps = (p.k + TILE_K - 1) / TILE_K, count = tiles.down * tiles.across;
   // with shares of k a cluster has one tile, and GROUPS clusters have the same one
-  const int beside = blockIdx.x % SPREAD, part = blockIdx.x % PARTS, group_of = blockIdx.x / PARTS % GROUPS, share = group_of * PARTS + part;
+  const Place own(blockIdx.x % (SPREAD * ACROSS));
+  const int part = blockIdx.x % PARTS, group_of = blockIdx.x / CLUSTER % GROUPS, share = group_of * PARTS + part;
   const int begin = (int)((long long)share * steps / SHARES), end = (int)((long long)(share + 1) * steps / SHARES);
-  const int first_tile = blockIdx.x / (SHARES * SPREAD), tile_step = gridDim.x / (SHARES * SPREAD);
+  const int first_tile = blockIdx.x / (CLUSTER * GROUPS), tile_step = gridDim.x / (CLUSTER * GROUPS);
 #if EARLY
   asm volatile("griddepcontrol.launch_dependents;");
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
-  if (SPREAD > 1) asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");  // the other's barriers are there
+  if (PARTNERS > 1) asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");  // the others' barriers are there
   int stage = 0;
   u32 parity = 0;
 
@@ -131,17 +70,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
       for (int tile = first_tile; tile < count; tile += tile_step) {
         int row, column;
         tiles.at(tile, row, column);
-        row = (row * SPREAD + beside) * BLOCK_M;
-        column *= BLOCK_N;
+        row = (row * SPREAD + own.down) * BLOCK_M;
+        column = (column * ACROSS + own.across) * BLOCK_N;
         for (int step = begin; step < end; step++) {
           barrier_wait(empty + 8 * stage, parity ^ 1);
           const u32 arrived = full + 8 * stage;
           barrier_expect(arrived, STAGE_BYTES);
-          fetch_stage(ring + stage * STAGE_BYTES, arrived, a_map, b_map, row, column, step, p.k, beside);
+          fetch_stage(ring + stage * STAGE_BYTES, arrived, a_map, b_map, row, column, step, p.k, own);
           if (++stage == STAGES) stage = 0, parity ^= 1;
         }
       }
-      if (SPREAD > 1)  // nobody leaves while the other may still arrive here
+      if (PARTNERS > 1)  // nobody leaves while others may still arrive here
         for (int left = 0; left < STAGES; left++) {
           barrier_wait(empty + 8 * stage, parity ^ 1);
           if (++stage == STAGES) stage = 0, parity ^= 1;
@@ -154,13 +93,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
   } else {
     if (CONSUMERS == 2) asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
     const int consumer = group - 1, local = thread % 128;
-    const u32 block = blocks + consumer * D_BYTES;
-#if OUT == 0
+    [[maybe_unused]] const u32 block = blocks + consumer * D_BYTES;
+#if OUT == 0 && SHARES == 1
     int turn = 0;  // of the blocks
 #endif
 #if LAG
     if (consumer == 1) behind_barrier();
 #endif
+    // of a warp, a lane for each partner
+    const u32 partners = PARTNERS > 1 && lane < PARTNERS ? at_peer(empty, partner(own, lane)) : 0;
     float sums[SUMS];
 #if PROMOTE
     float outside[SUMS];
@@ -171,8 +112,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
     for (int tile = first_tile; tile < count; tile += tile_step) {
       int row, column;
       tiles.at(tile, row, column);
-      row = (row * SPREAD + beside) * BLOCK_M + 64 * consumer;
-      column *= BLOCK_N;
+      row = (row * SPREAD + own.down) * BLOCK_M + 64 * consumer;
+      column = (column * ACROSS + own.across) * BLOCK_N;
 #if PROMOTE
 #pragma unroll
       for (int at = 0; at < SUMS; at++) outside[at] = 0.0f;
@@ -197,10 +138,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
 #if PROMOTE
         if ((step - begin) % PROMOTE == PROMOTE - 1 || step == end - 1) {
           products_wait<0>();
-          if (lane == 0) {
-            if (behind >= 0) barrier_arrive<SPREAD>(empty + 8 * behind, beside);
-            barrier_arrive<SPREAD>(empty + 8 * stage, beside);
-          }
+          if (behind >= 0) freed(empty, partners, behind, lane);
+          freed(empty, partners, stage, lane);
           behind = -1;
 #pragma unroll
           for (int at = 0; at < SUMS; at++) {
@@ -214,7 +153,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
 #endif
         {
           products_wait<1>();
-          if (behind >= 0 && lane == 0) barrier_arrive<SPREAD>(empty + 8 * behind, beside);
+          if (behind >= 0) freed(empty, partners, behind, lane);
           behind = stage;
         }
         if (++stage == STAGES) stage = 0, parity ^= 1;
@@ -224,14 +163,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
 #else
       float(&total)[SUMS] = sums;
       products_wait<0>();
-      if (behind >= 0 && lane == 0) barrier_arrive<SPREAD>(empty + 8 * behind, beside);
+      if (behind >= 0) freed(empty, partners, behind, lane);
       if (begin == end) {
 #pragma unroll
         for (int at = 0; at < SUMS; at++) sums[at] = 0.0f;
       }
 #endif
-      const int top = 16 * warp + lane / 4, left = 2 * (lane % 4);
-#if SHARES > 1
+#if LATER
+      float4* to = left_sums(p.shares, tile * CLUSTER + own.number(), group_of, consumer, local);
+#pragma unroll
+      for (int at = 0; at < SUMS; at += 4)
+        __stcg(to + at / 4 * LEFT_STEP, make_float4(total[at], total[at + 1], total[at + 2], total[at + 3]));
+#elif SHARES > 1
       // rings are free once all have multiplied: nothing more is fetched
       consumers_barrier();
       if (PARTS > 1) cluster_barrier();
@@ -239,7 +182,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
       if (PARTS > 1) cluster_barrier();
       else warpgroup_barrier(group);
       // four neighbours at a time
-      constexpr int FOURS = OWN_ROWS * BLOCK_N / 4, ACROSS = BLOCK_N / 4;
+      constexpr int FOURS = OWN_ROWS * BLOCK_N / 4, ROW_FOURS = BLOCK_N / 4;
       const int own = part * OWN_ROWS;  // of the warpgroup's rows
 #if GROUPS > 1
       constexpr int GROUP_FOURS = PARTS * CONSUMERS * FOURS;
@@ -247,7 +190,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
 #endif
 #pragma unroll 2
       for (int at = local; at < FOURS; at += 128) {
-        const float4 found = added_shares(shared, consumer, at / ACROSS, at % ACROSS * 4);
+        const float4 found = added_shares(shared, consumer, at / ROW_FOURS, at % ROW_FOURS * 4);
 #if GROUPS > 1
         __stcg(by_group + group_of * GROUP_FOURS + at, found);
       }
@@ -268,18 +211,21 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
           for (int of = 0; of < GROUPS; of++) shares[of] = __ldcg(by_group + of * GROUP_FOURS + at);
 #pragma unroll
           for (int of = 1; of < GROUPS; of++) add_to(shares[0], shares[of]);
-          four_results(p, row + own + at / ACROSS, column, at % ACROSS * 4, shares[0]);
+          four_results(p, row + own + at / ROW_FOURS, column, at % ROW_FOURS * 4, shares[0]);
         }
 #else
-        four_results(p, row + own + at / ACROSS, column, at % ACROSS * 4, found);
+        four_results(p, row + own + at / ROW_FOURS, column, at % ROW_FOURS * 4, found);
 #endif
       }
 #elif OUT == 2
+      const int top = 16 * warp + lane / 4, left = 2 * (lane % 4);
 #pragma unroll
       for (int at = 0; at < SUMS; at += 2) {
         const int of = row + top + 8 * (at / 2 % 2), along = left + 8 * (at / 4);
         two_results(p, of, column + along, total[at], total[at + 1]);
       }
+#elif OUT == 3
+      put_sums(p, row, column, total, warp, lane);
 #else
 #if OUT == 1
       const int d_row = SWAPPED ? column : row, d_column = SWAPPED ? row : column;

@@ -1,6 +1,7 @@
 // Operands whose rows are off the copy engine's road (16 bytes), copied to rows that are on it, zeros behind each. Both
-// operands in one launch. Each thread loads 16 aligned bytes, takes the next 16 from its neighbour, and shifts its target's
-// out of the 32.
+// operands in one launch. A warp has a piece of a row: each thread loads 16 aligned bytes and the 16 behind them, which its
+// neighbour has just asked for too, and shifts its target's out of the 32. Pieces are short, so that long rows make as many
+// warps as short ones, and no warp's end is long.
 #include "shift.cuh"
 
 typedef unsigned int u32;
@@ -9,69 +10,75 @@ typedef unsigned long long u64;
 struct Copy {
   const unsigned char* source;
   unsigned char* target;
-  long long rows, row_bytes, source_step, target_step;  // steps between rows in bytes; the target's a multiple of 16
+  long long rows, row_bytes, source_step, target_step;  // steps between rows in bytes; the target's a multiple of 128
 };
 
-constexpr int WARPS = 8, DEEP = 2;  // strips of 512 bytes that a warp has in flight
+constexpr int WARPS = 8, DEEP = 4;  // strips of 512 bytes in a piece: all are on their way before the first is stored
+constexpr u32 PIECE = 32 * DEEP;    // chunks of 16 bytes, at most
 
-__device__ __forceinline__ u32 kept(u32 word, long long bytes) {
+// Pieces of a row, as even as whole cache lines are.
+__device__ __forceinline__ u32 pieces_of(const Copy& copy) { return (u32)(copy.target_step / 16 + PIECE - 1) / PIECE; }
+
+__device__ __forceinline__ u32 kept(u32 word, int bytes) {
   return bytes >= 4 ? word : bytes <= 0 ? 0 : word & ((1u << (8 * bytes)) - 1);
 }
 
-// 16 aligned bytes of a row of `there` bytes, zeros past it. Of the last row nothing behind its end is read: it is nobody's.
-__device__ __forceinline__ uint4 chunk_of(const uint4* row, long long chunk, long long there, bool last) {
-  const long long left = there - 16 * chunk;
-  if (left <= 0) return make_uint4(0, 0, 0, 0);
-  if (!last || left >= 16) return __ldcs(row + chunk);
-  u64 low = 0, high = 0;
-#pragma unroll 1
-  for (int at = (int)left - 1; at >= 0; at--) {
-    high = high << 8 | low >> 56;
-    low = low << 8 | ((const unsigned char*)(row + chunk))[at];
-  }
-  return make_uint4((u32)low, (u32)(low >> 32), (u32)high, (u32)(high >> 32));
+// The first bytes of a chunk, fewer than 16, of which no more are anybody's.
+__device__ __forceinline__ uint4 begun(const unsigned char* chunk, int bytes) {
+  u32 words[4] = {};
+#pragma unroll
+  for (int at = 0; at < 15; at++)
+    if (at < bytes) words[at / 4] |= (u32)chunk[at] << (8 * (at % 4));
+  return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
-extern "C" __global__ void __launch_bounds__(32 * WARPS)
+extern "C" __global__ void __launch_bounds__(32 * WARPS, 4)
     repack(const __grid_constant__ Copy first, const __grid_constant__ Copy second) {
-  const int lane = threadIdx.x % 32;
-  for (long long line = blockIdx.x * (long long)WARPS + threadIdx.x / 32; line < first.rows + second.rows;
-       line += (long long)gridDim.x * WARPS) {
-    const bool left = line < first.rows;
-    const Copy& copy = left ? first : second;
-    const long long row = left ? line : line - first.rows;
-    const unsigned char* from = copy.source + row * copy.source_step;
-    const int past = (int)((u64)from & 15);
-    const uint4* aligned = (const uint4*)(from - past);
-    uint4* to = (uint4*)(copy.target + row * copy.target_step);
-    const long long there = copy.row_bytes + past, wanted = copy.target_step / 16;  // bytes from `aligned` on; chunks
-    const bool last = row == copy.rows - 1;
-    for (long long strip = 0; strip < wanted; strip += 32 * DEEP) {
-      uint4 own[DEEP], extra = make_uint4(0, 0, 0, 0);
+  // before anything is read: operands may be results of the kernel in front, which the host need not wait for to launch this one
+  asm volatile("griddepcontrol.launch_dependents;");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  const u32 lane = threadIdx.x % 32, warp = blockIdx.x * WARPS + threadIdx.x / 32;
+  const u32 before = (u32)first.rows * pieces_of(first);
+  const bool left = warp < before;
+  const Copy& copy = left ? first : second;
+  if (copy.rows == 0) return;
+  const u32 number = left ? warp : warp - before, pieces = pieces_of(copy), row = number / pieces, piece = number % pieces;
+  if (row >= copy.rows) return;
+  const u32 wanted = (u32)(copy.target_step / 16), share = ((wanted + pieces - 1) / pieces + 7) / 8 * 8;
+  const u32 begin = piece * share, end = min(wanted, begin + share);
+  const unsigned char* from = copy.source + row * copy.source_step;
+  const int past = (int)((u64)from & 15);
+  const uint4* aligned = (const uint4*)(from - past);
+  uint4* to = (uint4*)(copy.target + row * copy.target_step);
+  const long long there = copy.row_bytes + past;  // from `aligned` on
+  const int cut = row == copy.rows - 1 ? (int)(there % 16) : 0;  // bytes behind which nothing is read: it is nobody's
+  const u32 whole = (u32)(cut ? there / 16 : (there + 15) / 16);  // chunks that are read
+  uint4 own[DEEP], next[DEEP];
 #pragma unroll
-      for (int deep = 0; deep < DEEP; deep++) {
-        const long long chunk = strip + 32 * deep + lane;
-        own[deep] = chunk_of(aligned, chunk, there, last);
-      }
-      if (lane == 31) extra = chunk_of(aligned, strip + 32 * DEEP, there, last);
+  for (int deep = 0; deep < DEEP; deep++) {
+    const u32 chunk = begin + 32 * deep + lane;
+    own[deep] = next[deep] = make_uint4(0, 0, 0, 0);
+    if (chunk < end && chunk < whole) own[deep] = aligned[chunk];
+    if (chunk < end && chunk + 1 < whole) next[deep] = aligned[chunk + 1];
+  }
+  if (cut && begin <= whole && whole <= end) {
+    const uint4 rest = begun((const unsigned char*)(aligned + whole), cut);
 #pragma unroll
-      for (int deep = 0; deep < DEEP; deep++) {
-        const uint4 ahead = deep + 1 < DEEP ? own[deep + 1 < DEEP ? deep + 1 : 0] : extra;
-        // the neighbour's; lane 31's is lane 0's of the strip behind, or what lane 31 fetched itself
-        const uint4 mine = own[deep];
-        uint4 next;
-        next.x = __shfl_sync(~0u, lane == 0 && deep + 1 < DEEP ? ahead.x : mine.x, (lane + 1) % 32);
-        next.y = __shfl_sync(~0u, lane == 0 && deep + 1 < DEEP ? ahead.y : mine.y, (lane + 1) % 32);
-        next.z = __shfl_sync(~0u, lane == 0 && deep + 1 < DEEP ? ahead.z : mine.z, (lane + 1) % 32);
-        next.w = __shfl_sync(~0u, lane == 0 && deep + 1 < DEEP ? ahead.w : mine.w, (lane + 1) % 32);
-        if (deep + 1 == DEEP && lane == 31) next = extra;
-        const long long chunk = strip + 32 * deep + lane, left_bytes = copy.row_bytes - 16 * chunk;
-        uint4 out = shifted(mine, next, past);
-        if (left_bytes < 16)
-          out = make_uint4(kept(out.x, left_bytes), kept(out.y, left_bytes - 4), kept(out.z, left_bytes - 8),
-                           kept(out.w, left_bytes - 12));
-        if (chunk < wanted) to[chunk] = out;
-      }
+    for (int deep = 0; deep < DEEP; deep++) {
+      const u32 chunk = begin + 32 * deep + lane;
+      if (chunk == whole) own[deep] = rest;
+      if (chunk + 1 == whole) next[deep] = rest;
     }
+  }
+#pragma unroll
+  for (int deep = 0; deep < DEEP; deep++) {
+    const u32 chunk = begin + 32 * deep + lane;
+    const long long left_bytes = copy.row_bytes - 16ll * chunk;
+    uint4 out = shifted(own[deep], next[deep], past);
+    if (left_bytes < 16) {
+      const int few = left_bytes < 0 ? 0 : (int)left_bytes;
+      out = make_uint4(kept(out.x, few), kept(out.y, few - 4), kept(out.z, few - 8), kept(out.w, few - 12));
+    }
+    if (chunk < end) to[chunk] = out;
   }
 }

@@ -1,19 +1,27 @@
 // How programs that share k bring their sums together: in a cluster each owns some rows of the tile, and the others write
-// theirs of those rows into its shared memory; clusters leave theirs in global memory, and the last one adds them. Always in
-// the order of k.
+// theirs of those rows into its shared memory; clusters leave theirs in global memory, and the last one adds them, or, LATER,
+// adds.cu. Always in the order of k.
 #pragma once
 #include "store.cuh"
 
-#if SHARES > 1
+DEVICE void add_to(float4& sum, const float4& more) {
+  sum.x += more.x;
+  sum.y += more.y;
+  sum.z += more.z;
+  sum.w += more.w;
+}
+
+#if LATER
+// Where a thread's sums lie until they are added: four at a time, those of a warpgroup's threads beside one another, so that
+// 32 lanes fill whole lines. `place` counts programs of a group, over all tiles.
+constexpr int LEFT_STEP = 128, LEFT_FOURS = SUMS / 4 * LEFT_STEP;  // of a warpgroup
+DEVICE float4* left_sums(float* shares, int place, int group, int consumer, int thread) {
+  return (float4*)shares + (((long long)place * GROUPS + group) * CONSUMERS + consumer) * LEFT_FOURS + thread;
+}
+#elif SHARES > 1
 constexpr int OWN_ROWS = 64 / PARTS;  // of each warpgroup's
 constexpr int SUM_LD = BLOCK_N + 4;
 constexpr int PART_BYTES = 4 * CONSUMERS * OWN_ROWS * SUM_LD;  // what one program brings to an owner
-
-DEVICE u32 at_peer(u32 address, u32 peer) {
-  u32 there;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(peer));
-  return there;
-}
 
 DEVICE void send(u32 to, float a, float b) {
   asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(a), "f"(b) : "memory");
@@ -21,13 +29,6 @@ DEVICE void send(u32 to, float a, float b) {
 
 DEVICE void send(u32 to, float a, float b, float c, float d) {
   asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(to), "f"(a), "f"(b), "f"(c), "f"(d) : "memory");
-}
-
-DEVICE void add_to(float4& sum, const float4& more) {
-  sum.x += more.x;
-  sum.y += more.y;
-  sum.z += more.z;
-  sum.w += more.w;
 }
 
 DEVICE void consumers_barrier() { asm volatile("bar.sync 8, %0;" ::"n"(128 * CONSUMERS) : "memory"); }

@@ -21,16 +21,19 @@ DEVICE void barrier_expect(u32 barrier, u32 bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
 
-// Here, and at the other program of a cluster of two. Unqualified, as below.
-template <int PROGRAMS = 1>
-DEVICE void barrier_arrive(u32 barrier, u32 own = 0) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
-  if (PROGRAMS == 2)
-    asm volatile(
-        "{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\nmbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(
-            barrier),
-        "r"(own ^ 1)
-        : "memory");
+// Unqualified, as below.
+DEVICE void barrier_arrive(u32 barrier) { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory"); }
+
+// At another program's, an address from `at_peer`.
+DEVICE void barrier_arrive_there(u32 barrier) {
+  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
+// The same place in the shared memory of a program of the cluster.
+DEVICE u32 at_peer(u32 address, u32 peer) {
+  u32 there;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(peer));
+  return there;
 }
 
 // Until the phase of that parity is over. The unqualified form: `.acquire.cluster` would put a fence over the whole chip
@@ -51,14 +54,15 @@ DEVICE void barrier_wait(u32 barrier, u32 parity) {
 DEVICE void prefetch(const TensorMap* map) { asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory"); }
 
 // One box of the matrix, its first element at (inner, outer); what lies outside the matrix arrives as zeros. Into this
-// program's shared memory, or at the same place into both of a cluster's, whose barriers count it both.
+// program's shared memory, or at the same place into those of the cluster's programs `who`, a bit each, whose barriers all
+// count it.
 template <int PROGRAMS = 1>
-DEVICE void fetch(u32 to, const TensorMap* map, int inner, int outer, u32 barrier) {
-  if (PROGRAMS == 2)
+DEVICE void fetch(u32 to, const TensorMap* map, int inner, int outer, u32 barrier, int who = 1) {
+  if (PROGRAMS > 1)
     asm volatile(
         "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %3}], "
         "[%4], %5;" ::"r"(to),
-        "l"(map), "r"(inner), "r"(outer), "r"(barrier), "h"((u16)3)
+        "l"(map), "r"(inner), "r"(outer), "r"(barrier), "h"((u16)who)
         : "memory");
   else
     asm volatile(
