@@ -26,7 +26,10 @@ from gemmlab.record import GemmlabError
 
 SHIPPED = Path(__file__).parent / "tuned"
 SWITCH = "GEMMLAB_TUNED"  #: 0 in the environment: the model alone chooses
-WHAT = "measured: seconds of one multiplication, medians of CUDA graphs replayed in turn over rotating operands"
+WHAT = (
+    "measured: seconds of one multiplication, medians of CUDA graphs replayed in turn over rotating operands; with pauses,"
+    " or, from a millisecond on, at the power limit"
+)
 
 #: kinds of kernels, by their names in a file
 KERNELS: dict[str, Any] = {kind.__name__.lower(): kind for kind in get_args(get_type_hints(Plan)["kernel"])}

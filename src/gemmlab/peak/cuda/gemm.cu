@@ -20,7 +20,7 @@ constexpr int THREADS = 128 * (CONSUMERS + 1);
 // A stage is free again: told to all that fetch into it. `empty` is the first stage's barrier here, `there` that of a lane's partner.
 DEVICE void freed(u32 empty, u32 there, int stage, int lane) {
   if (lane == 0) barrier_arrive(empty + 8 * stage);
-  else if (lane < PARTNERS) barrier_arrive_there(there + 8 * stage);
+  if (PARTNERS > 1 && lane > 0 && lane < PARTNERS) barrier_arrive_there(there + 8 * stage);
 }
 
 // Once, before the second warpgroup's first product: the first one arrives after LAG of its own.
