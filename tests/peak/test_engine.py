@@ -28,6 +28,8 @@ LONG = Request(m=256, n=256, k=65536, **BF16)
         ({"block_n": 64, "direct": True, "rows_store": True}, "16 bits on the road"),
         ({"block_n": 64, "direct": True, "d_format": "float32"}, "16 bits on the road"),
         ({"block_n": 64, "direct": True, "parts": 2}, "16 bits on the road"),
+        ({"block_n": 64, "rows_store": True, "d_format": "float32", "swapped": True}, "own rows"),
+        ({"block_n": 64, "rows_store": True, "d_format": "float32", "parts": 2}, "own rows"),
         ({"block_n": 64, "lag": 1, "consumers": 1}, "two warpgroups"),
         ({"block_n": 64, "lag": 3}, "two stages more"),
         ({"block_n": 64, "pieces": 2}, "without promotion"),

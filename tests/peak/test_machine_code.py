@@ -31,6 +31,17 @@ FORMS = {
     "float32 by pieces": Engine(
         a_format="float16", b_format="float16", d_format="float32", block_n=128, stages=3, promote=1, pieces=2
     ),
+    "float32 row by row": Engine(
+        a_format="float16",
+        b_format="float16",
+        d_format="float32",
+        block_n=128,
+        stages=3,
+        promote=1,
+        pieces=2,
+        spread=2,
+        rows_store=True,
+    ),
     "tfloat32": Engine(a_format="tfloat32", b_format="tfloat32", d_format="float32", block_n=192),
     "early": Engine(**BF16, block_n=128, early=True),
 }

@@ -115,6 +115,9 @@ def engines(request: Request) -> Iterator[Engine]:
             yield from varied(plain, resident=resident)
         for engine in varied(plain, spread=2):
             yield from apart(request, engine)
+        if request.d_format == "float32" and not request.d_on_road:
+            yield from varied(plain, rows_store=True)
+            yield from varied(plain, rows_store=True, spread=2)
         if not request.deterministic and not pieces:
             for parts, groups in sharings(request, plain):
                 yield from varied(plain, parts=parts, groups=groups)

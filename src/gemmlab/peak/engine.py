@@ -11,13 +11,23 @@ from gemmlab.record import GemmlabError
 from gemmlab.units import ceil_div, round_up
 
 FOLDER = Path(__file__).parent / "cuda"
-HEADERS = ("transport.cuh", "products.cuh", "order.cuh", "stage.cuh", "store.cuh", "results.cuh", "shares.cuh")
+HEADERS = (
+    "transport.cuh",
+    "products.cuh",
+    "order.cuh",
+    "stage.cuh",
+    "store.cuh",
+    "results.cuh",
+    "float_rows.cuh",
+    "shares.cuh",
+)
 SHARED_BYTES = 227 * 1024  # a block's, on compute capability 9.0: CUDA C++ Programming Guide, technical specifications
 SM_REGISTERS = 64 * 1024  # of 32 bits
 SM_SHARED_BYTES, BLOCK_BYTES = 228 * 1024, 1024  # an SM's, and what each block takes of it for itself: the same
 RESIDENT_THREADS, OTHER_REGISTERS = 256, 48  # of a program with one consumer; of a thread, beside its sums
 ROW_BYTES = 128  # of a tile in shared memory: what the copy engine's widest swizzle covers
 WARPGROUP = 64  # rows of one instruction
+FLOATS_STEP = 40  # float32 between rows on their way to D: 32 of a warp, and room so that banks differ
 PRODUCTS_BYTES = 32  # along k, of one instruction
 SLICE_GROUPS, MOST_SLICES = 9, 16  # groups whose sums one warp adds later; warps of a block
 
@@ -46,7 +56,9 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     a_sides: bool = False  #: A's rows in memory run along m
     b_sides: bool = False  #: B's run along n
     swapped: bool = False  #: computes D's transpose and writes D
-    rows_store: bool = False  #: D's rows are off the copy engine's road: each goes by itself
+    rows_store: bool = (
+        False  #: each row of D goes by itself: 16 bits off the copy engine's road, float32 of any address
+    )
     direct: bool = False  #: D's go from registers, where it is of 16 bits and on the road
     spread: int = 1  #: 2: two programs of a cluster, one below the other, fetch half of B each, for both
     across: int = 1  #: 2: two, one beside the other, fetch half of A each
@@ -75,6 +87,8 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
             raise GemmlabError("sums that are added later", "those of groups, each one program's")
         if self.lag and (self.consumers == 1 or self.lag > self.stages - 2):
             raise GemmlabError(f"lag={self.lag} with {self.stages} stages", "two warpgroups, and two stages more")
+        if self.rows_store and self.d_format == "float32" and (self.swapped or self.shares > 1):
+            raise GemmlabError("float32 row by row", "D's own rows, of all of k")
         if self.direct and (self.rows_store or self.shares > 1 or self.d_format == "float32"):
             raise GemmlabError("results from registers", "16 bits on the road, of all of k")
         if self.pieces == 2 and not self.promote:
@@ -100,8 +114,10 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def store(self) -> int:
-        """0: 16 bits by the copy engine; 1: 16 bits row by row; 2: float32 by threads; 3: 16 bits by threads."""
-        return 2 if self.d_format == "float32" else 3 if self.direct else int(self.rows_store)
+        """0: 16 bits by the copy engine, 1: row by row, 3: by threads; 2: float32 by threads, 4: row by row."""
+        if self.d_format == "float32":
+            return 4 if self.rows_store else 2
+        return 3 if self.direct else int(self.rows_store)
 
     @property
     def store_n(self) -> int:
@@ -128,6 +144,8 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
         if self.store == 1:
             rows, columns = (min(self.block_n, 64), 64) if self.swapped else (WARPGROUP, self.store_n)
             return round_up(rows * 16 * ((columns // 8 + 1) | 1), ROW_BYTES)
+        if self.store == 4:
+            return 4 * WARPGROUP * FLOATS_STEP
         return 0 if self.store in (2, 3) else self.blocks * WARPGROUP * self.store_n * 2
 
     @property
@@ -198,7 +216,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
             "B_SIDES": int(self.b_sides),
             "SWAPPED": int(self.swapped),
             "OUT": self.store,
-            "OUT_PAIR": f'"{OUTPUTS[self.d_format] if self.store != 2 else "bf16"}x2"',
+            "OUT_PAIR": f'"{"bf16" if self.d_format == "float32" else OUTPUTS[self.d_format]}x2"',
             "STORE_N": self.store_n,
             "BLOCKS": self.blocks,
             "LAG": self.lag,

@@ -27,8 +27,8 @@ from gemmlab.record import GemmlabError
 SHIPPED = Path(__file__).parent / "tuned"
 SWITCH = "GEMMLAB_TUNED"  #: 0 in the environment: the model alone chooses
 WHAT = (
-    "measured: seconds of one multiplication, medians of CUDA graphs replayed in turn over rotating operands; with pauses,"
-    " or, from a millisecond on, at the power limit"
+    "measured: seconds of one multiplication, medians of CUDA graphs replayed in turn over rotating operands; with"
+    " pauses, or, from a millisecond on, at the power limit"
 )
 
 #: kinds of kernels, by their names in a file

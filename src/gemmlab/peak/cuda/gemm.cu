@@ -4,17 +4,17 @@
 // What Python sets: BLOCK_N, CONSUMERS, STAGES; TILE_K (elements in 128 bytes); PIECES (1; 2: high and low parts of float32
 // beside one another along k); PROMOTE (tiles of k after which sums go to registers outside; 0 never); A_SIDES, B_SIDES
 // (operands whose rows run along m, n); SWAPPED (sums are D's transpose's, D is written as it is); OUT (0: 16 bits by the
-// copy engine, 1: 16 bits row by row, 2: float32 by threads, 3: 16 bits by threads), OUT_PAIR; STORE_N (columns of D that are stored at a time), BLOCKS
-// (of a warpgroup in shared memory, filled in turn); LAG (steps that the second warpgroup stays behind the first, so that one
+// copy engine, 1: 16 bits row by row, 2: float32 by threads, 3: 16 bits by threads, 4: float32 row by row), OUT_PAIR; STORE_N (columns
+// of D that are stored at a time), BLOCKS (of a warpgroup in shared memory, filled in turn); LAG (steps that the second warpgroup stays behind the first, so that one
 // multiplies while the other rounds); SPREAD (2: two programs of a cluster have tiles below one another and fetch half of B
 // each, for both), ACROSS (2: two have tiles beside one another, and half of A each); RESIDENT (programs that an SM holds, also
 // of the launch behind); PARTS (programs of one cluster that share k; their sums meet in shared memory), GROUPS (clusters that
 // share k; theirs meet in global memory), LATER (where adds.cu adds them); EARLY (programmatic dependent launch); WGMMA_TEXT.
 #define SHARES (PARTS * GROUPS)
-#include "results.cuh"
+#include "float_rows.cuh"
 #include "shares.cuh"
 
-constexpr int D_BYTES = SHARES > 1 ? 0 : OUT == 0 ? BLOCKS * BLOCK_BYTES : OUT == 1 ? (LOOSE_BYTES + 127) / 128 * 128 : 0;
+constexpr int D_BYTES = SHARES > 1 ? 0 : OUT == 0 ? BLOCKS * BLOCK_BYTES : OUT == 1 ? (LOOSE_BYTES + 127) / 128 * 128 : OUT == 4 ? FLOATS_BYTES : 0;
 constexpr int THREADS = 128 * (CONSUMERS + 1);
 
 // A stage is free again: told to all that fetch into it. `empty` is the first stage's barrier here, `there` that of a lane's partner.
@@ -92,7 +92,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
 #endif
   } else {
     if (CONSUMERS == 2) asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
-    const int consumer = group - 1, local = thread % 128;
+    const int consumer = group - 1;
+    [[maybe_unused]] const int local = thread % 128;
     [[maybe_unused]] const u32 block = blocks + consumer * D_BYTES;
 #if OUT == 0 && SHARES == 1
     int turn = 0;  // of the blocks
@@ -226,6 +227,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
       }
 #elif OUT == 3
       put_sums(p, row, column, total, warp, lane);
+#elif OUT == 4
+      put_float_rows(p, row, column, total, block, warp, lane);
 #else
 #if OUT == 1
       const int d_row = SWAPPED ? column : row, d_column = SWAPPED ? row : column;

@@ -38,7 +38,7 @@ DEVICE void one_result(const Problem& p, int row, int column, float value) {
 #endif
   if (row >= p.m || column >= p.n) return;
   if (p.row_scale) value = scaled(value, p.row_scale[row], p.column_scale[column]);
-#if OUT == 2
+#if OUT == 2 || OUT == 4
   ((float*)p.d)[row * p.ldd + column] = value;
 #else
   ((u16*)p.d)[row * p.ldd + column] = (u16)pair(value, 0.0f);
