@@ -9,7 +9,7 @@ from gemmlab.numerics.schedule import Schedule
 from gemmlab.peak.bits import reproduced, split_parts
 from gemmlab.peak.choosing import plan_for
 from gemmlab.peak.request import Request
-from gemmlab.peak.tf32x3 import Tf32x3
+from gemmlab.peak.tf32x3 import OTHERWISE
 from gemmlab.peak.tf32x3_bits import by_three
 from gemmlab.record import GemmlabError
 
@@ -90,16 +90,16 @@ def test_rows_that_cannot_be_split_are_refused(value):
 
 
 @pytest.mark.parametrize("value", [np.inf, np.nan, 1e-30, 3.4e38])
-def test_refused_rows_and_columns_alone_are_made_by_three_products(value):
+def test_refused_rows_and_columns_alone_are_made_by_six_products(value):
     a, b = drawn("float32", 9, 16, 140)
     plan = planned("float32", 9, 16, 140)
     plain = reproduced(plan, a, b)
     a[4, 17], b[33, 2] = value, value
-    found, three = reproduced(plan, a, b), by_three(Tf32x3(), a, b)
+    found, six = reproduced(plan, a, b), by_three(OTHERWISE, a, b)
     others = np.ones(found.shape, bool)
     others[4], others[:, 2] = False, False
     assert np.array_equal(found[others], plain[others])
-    assert found[~others].tobytes() == three[~others].tobytes()
+    assert found[~others].tobytes() == six[~others].tobytes()
 
 
 def test_an_order_of_threads_is_refused():

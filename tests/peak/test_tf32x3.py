@@ -11,8 +11,8 @@ from gemmlab.numerics import mma
 from gemmlab.peak.choosing import plan_for
 from gemmlab.peak.engine import SHARED_BYTES, Engine
 from gemmlab.peak.request import Request
-from gemmlab.peak.tf32x3 import Tf32x3
-from gemmlab.peak.tf32x3_bits import by_three, split_in_two
+from gemmlab.peak.tf32x3 import OTHERWISE, Tf32x3
+from gemmlab.peak.tf32x3_bits import by_three, split_in_two, unread
 from gemmlab.peak.tf32x3_choosing import FORMS, LEAST_K, shaped, tf32x3_plans
 from gemmlab.record import GemmlabError
 
@@ -53,6 +53,34 @@ def test_errors_are_below_those_of_multiply_adds(law, form, k):
     assert ours[0] <= max(theirs[0], 2.0**-23 if law in ("normal", "uniform") else 2.0**-21)
     if k > 600:
         assert ours[1] < 0.7 * theirs[1]
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("law", LAWS)
+def test_six_products_err_no_more_than_multiply_adds_or_half_a_last_place(law, seed):
+    """By norm and by element, also where one product is most of all results."""
+    a, b = drawn(law, 40, 48, 600, seed)
+    ours, theirs = errors(by_three(OTHERWISE, a, b), a, b), errors(mma("cuda.fma.float32", a, b), a, b)
+    assert ours[0] <= max(theirs[0], 2.0**-24)
+    assert ours[1] <= theirs[1]
+
+
+def test_three_products_would_not_do():
+    three = msgspec.structs.replace(OTHERWISE, exact=False)
+    cut = [
+        errors(by_three(three, *of), *of)[0] for of in (drawn("lognormal 6", 40, 48, 600, seed) for seed in range(5))
+    ]
+    assert max(cut) > 1.5 * 2.0**-24
+
+
+def test_parts_add_up_to_the_number():
+    x = drawn("lognormal 6", 30, 1, 50)[0]
+    high, low = split_in_two(x)
+    rest = unread(low)
+    for part in (high, low - rest, rest):
+        assert not (part.view(np.uint32) & 0x1FFF).any()  # as tfloat32 holds it
+    assert np.array_equal(high.astype(np.float64) + (low - rest) + rest, x.astype(np.float64))
+    assert rest.any()
 
 
 @pytest.mark.parametrize(
@@ -99,6 +127,7 @@ def test_what_is_not_finite_comes_out_as_multiply_adds_give_it():
         ({"stages": 1}, "2 or more"),
         ({"stages": 9}, "bytes a program"),
         ({"warpgroups": True}, "four warps each"),
+        ({"warpgroups": True, "warps_m": 8, "warps_n": 1, "exact": True}, "mma.sync alone"),
         ({"warpgroups": True, "warps_m": 8, "warps_n": 1, "block_n": 256}, "of all warps"),
         ({"warps_m": 4, "warps_n": 8, "block_m": 128, "block_n": 64, "warps_k": 2, "stages": 2}, "threads"),
     ],
@@ -138,12 +167,13 @@ def test_every_form_fits(base):
     *((base, 2, 8, lying()[-1]) for base in FORMS[2:]),
     (FORMS[1], 8, 1, lying()[3]),
     (FORMS[6], 1, 1, lying()[-1]),
+    *((OTHERWISE, 1, 1, how) for how in lying()),
 ], ids=named)  # fmt: skip
 def test_machine_code(base, parts, groups, how, tmp_path):
     machine_code.need("cuda.bindings")
     from gemmlab.kernels.nvrtc import compiled
 
-    form = shaped(asked(64, 64, 64, **how), base, swapped=base.block_m != base.block_n)
+    form = shaped(asked(64, 64, 64, **how), base, swapped=base.block_m != base.block_n and not base.exact)
     form = msgspec.structs.replace(form, parts=parts, groups=groups)
     text, headers = form.text()
     opcodes, usage = machine_code.read(compiled(text, headers=headers).code, tmp_path)
@@ -160,7 +190,7 @@ def test_machine_code(base, parts, groups, how, tmp_path):
     else:
         tiles = form.block_m // form.warps_m // 16 * (form.block_n // form.warps_n // 8)
         products = machine_code.having(opcodes, "HMMA", "1688", "TF32")
-        assert products % (6 * tiles) == 0
+        assert products % ((12 if form.exact else 6) * tiles) == 0
         assert products
 
 

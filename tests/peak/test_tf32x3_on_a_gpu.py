@@ -12,7 +12,7 @@ from gemmlab.peak.asking import sm_count
 from gemmlab.peak.request import Request
 from gemmlab.peak.shares import workspace_of
 from gemmlab.peak.stored import stored
-from gemmlab.peak.tf32x3 import Tf32x3, tf32x3_launch
+from gemmlab.peak.tf32x3 import OTHERWISE, tf32x3_launch
 from gemmlab.peak.tf32x3_bits import by_three
 from gemmlab.peak.tf32x3_choosing import FORMS, shaped
 
@@ -56,7 +56,7 @@ def multiplied(form, a, b, *, gap=0, offset=0, refused=None, times=1):
     return found
 
 
-@pytest.mark.parametrize("base", FORMS)
+@pytest.mark.parametrize("base", [*FORMS, OTHERWISE])
 @pytest.mark.parametrize("seed", range(6))
 def test_bits_of_every_form(base, seed):
     source = random.Random(repr((base, seed)))
@@ -96,6 +96,6 @@ def test_only_refused_rows_and_columns_are_written(rows, columns):
     refused[rows + [20 + column for column in columns]] = 1
     wanted = np.zeros((20, 90), bool)
     wanted[rows], wanted[:, columns] = True, True
-    found = array(multiplied(Tf32x3(), a, b, refused=refused))
+    found = array(multiplied(OTHERWISE, a, b, refused=refused))
     assert (found[~wanted] == ROOM).all()
-    assert np.array_equal(found[wanted], by_three(Tf32x3(), array(a), array(b))[wanted])
+    assert np.array_equal(found[wanted], by_three(OTHERWISE, array(a), array(b))[wanted])

@@ -10,13 +10,12 @@ import numpy.typing as npt
 from gemmlab.numerics.multiply import DEFAULT, gemm, mma
 from gemmlab.peak.engine import Engine
 from gemmlab.peak.planned import Plan
-from gemmlab.peak.tf32x3 import Tf32x3
+from gemmlab.peak.tf32x3 import OTHERWISE
 from gemmlab.peak.tf32x3_bits import by_three
 from gemmlab.record import GemmlabError
 from gemmlab.units import ceil_div
 
 Floats = npt.NDArray[np.float32]
-OTHERWISE = Tf32x3()  # in the order of `float32.otherwise`: neither stages nor operands change it
 TOP = 14  # a row's largest element is scaled to [2^14, 2^15)
 LOW_BITS = 11  # the low parts are scaled by 2^11: what float16 keeps below the high ones
 
@@ -32,7 +31,7 @@ def reproduced(plan: Plan, a: Any, b: Any) -> npt.NDArray[Any]:
     if not isinstance(kernel, Engine) or kernel.shares > 1 or not (plan.split or plan.schedule):
         raise GemmlabError("the order of this plan's sums is not one alone", "plan(..., deterministic=True)")
     if plan.split:
-        return by_pieces_or_three(kernel, np.asarray(a, np.float32), np.asarray(b, np.float32))
+        return by_pieces_or_otherwise(kernel, np.asarray(a, np.float32), np.asarray(b, np.float32))
     return gemm(
         a,
         b,
@@ -44,8 +43,8 @@ def reproduced(plan: Plan, a: Any, b: Any) -> npt.NDArray[Any]:
     )
 
 
-def by_pieces_or_three(kernel: Engine, a: Floats, b: Floats) -> Floats:
-    """float32 by pieces, and by three products the results of rows of A and columns of B that cannot be said so."""
+def by_pieces_or_otherwise(kernel: Engine, a: Floats, b: Floats) -> Floats:
+    """float32 by pieces, and by six products the results of rows of A and columns of B that cannot be said so."""
     rows, columns = beyond(a), beyond(b.T)
     found = by_pieces(kernel, np.where(rows[:, None], np.float32(0), a), np.where(columns, np.float32(0), b))
     if rows.any():
@@ -102,7 +101,8 @@ def split_parts(rows: Floats) -> tuple[npt.NDArray[np.float16], npt.NDArray[np.f
     """
     if beyond(rows).any():
         raise GemmlabError(
-            "a row holds an infinity, a NaN, or numbers more than 2^28 apart", "it is multiplied by three products"
+            "a row holds an infinity, a NaN, or numbers more than 2^28 apart",
+            "it is multiplied by six products of tfloat32",
         )
     most = magnitudes(rows).max(axis=1)
     biased = np.where(most > 0, np.clip(254 + TOP - (most >> 23).astype(np.int64), 1, 253), 127)

@@ -14,7 +14,7 @@ from gemmlab.kernels.nvrtc import kept
 from gemmlab.peak.driver import Kernel, Launch
 from gemmlab.peak.engine import FOLDER
 from gemmlab.peak.stored import Stored
-from gemmlab.peak.tf32x3 import Tf32x3, tf32x3_launch
+from gemmlab.peak.tf32x3 import OTHERWISE, tf32x3_launch
 from gemmlab.record import GemmlabError
 from gemmlab.units import ceil_div, round_up
 
@@ -157,17 +157,6 @@ def split(a: Stored, b: Stored, k: int, torch: Any, device: int) -> Pieces:
 def otherwise(
     refused: tuple[int, int], a: Stored, b: Stored, d: Stored, sides: tuple[int, int, int], device: int, sms: int
 ) -> Launch:
-    """The launch that makes results of refused rows and columns from the operands as they lie, and does nothing else.
-
-    One form for all sides and no shares of k, so that a result depends on its row and its column alone.
-    """
-    form = Tf32x3(
-        block_k=64,
-        stages=3,
-        a_sides=not a.along_k,
-        b_sides=not b.along_k,
-        a_wide=a.on_road,
-        b_wide=b.on_road,
-        early=True,
-    )
+    """The launch that makes results of refused rows and columns, and no others, from the operands as they lie."""
+    form = replace(OTHERWISE, a_sides=not a.along_k, b_sides=not b.along_k, a_wide=a.on_road, b_wide=b.on_road)
     return tf32x3_launch(form, a, b, d, sides, device, programs=sms, refused=refused)

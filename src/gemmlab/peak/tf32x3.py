@@ -1,4 +1,4 @@
-"""float32 by three tfloat32 products, from operands as they lie: the kernel as data, and its launch."""
+"""float32 by three or six tfloat32 products, from operands as they lie: the kernel as data, and its launch."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ class Tf32x3(msgspec.Struct, frozen=True, kw_only=True):
     warps_n: int = 4
     warps_k: int = 1  #: warps that take turns at 16 k of a stage
     warpgroups: bool = False  #: multiplies by wgmma, 64 rows of four warps at once; else by mma.sync
+    exact: bool = False  #: six products, so that each of two float32 is as exact as one rounding
     stages: int = 4
     a_sides: bool = False  #: rows in memory of the operand of the sums' rows run along them; else along k
     b_sides: bool = False
@@ -56,6 +57,8 @@ class Tf32x3(msgspec.Struct, frozen=True, kw_only=True):
             raise GemmlabError(f"block_n={self.block_n} for {self.warps_n} warps", "8, 16, 32 or 64 columns each")
         if self.block_k % 32 or self.block_k % (16 * self.warps_k):
             raise GemmlabError(f"block_k={self.block_k} for {self.warps_k} warps", "a multiple of 32, 16 for each")
+        if self.exact and self.warpgroups:
+            raise GemmlabError("six products by warpgroups", "by mma.sync alone")
         if self.stages < 2:
             raise GemmlabError(f"stages={self.stages}", "2 or more: one is read while others are filled")
         if self.threads > MOST_THREADS:
@@ -121,6 +124,11 @@ class Tf32x3(msgspec.Struct, frozen=True, kw_only=True):
         headers = {name: (FOLDER / name).read_text(encoding="utf-8") for name in HEADERS}
         headers["tf32x3_wgmma.cuh"] = headers["tf32x3_wgmma.cuh"].replace("WGMMA_TEXT\n", self.instruction())
         return head + (FOLDER / "tf32x3.cu").read_text(encoding="utf-8"), headers
+
+
+#: of results that two float16 cannot say: few numbers may be most of such a result, so that no product may be cut. One
+#: form for all sides and no shares of k: a result depends on its row and its column alone
+OTHERWISE = Tf32x3(block_m=64, block_k=64, stages=3, exact=True, early=True)
 
 
 class Operand(ctypes.Structure):

@@ -15,6 +15,13 @@ AGAIN = "cuda.fma.float32"
 TURNS = np.array([4 * t + j for half in (0, 2) for t in range(4) for j in (half, half + 1)])
 
 
+def unread(low: Floats) -> Floats:
+    """What the tensor core does not read of a low part: less than tfloat32's last bit of it."""
+    read: Floats = (np.ascontiguousarray(low).view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
+    with np.errstate(invalid="ignore"):
+        return low - read
+
+
 def split_in_two(x: Floats) -> tuple[Floats, Floats]:
     """A high part, x rounded to tfloat32 (halves away from zero), and exactly what is left."""
     bits = np.ascontiguousarray(x).view(np.uint32)
@@ -69,7 +76,16 @@ def turn_sums(form: Tf32x3, left: tuple[Floats, Floats], right: tuple[Floats, Fl
     order = np.concatenate([first + TURNS for first in range(0, form.fresh_k, len(TURNS))])
     for turn in turns:
         at = form.fresh_k * turn + order
-        fresh = mma(unit, a_low[:, at], b_high[:, at].T)
-        fresh = mma(unit, a_high[:, at], b_low[:, at].T, fresh)
-        found = found + mma(unit, a_high[:, at], b_high[:, at].T, fresh)
+        high, low = (a_high[:, at], b_high[:, at].T), (a_low[:, at], b_low[:, at].T)
+        cross = smallest(unit, high, low) if form.exact else None
+        cross = mma(unit, low[0], high[1], cross)
+        cross = mma(unit, high[0], low[1], cross)
+        found = found + (mma(unit, *high) + cross if form.exact else mma(unit, *high, cross))
     return found
+
+
+def smallest(unit: str, high: tuple[Floats, Floats], low: tuple[Floats, Floats]) -> Floats:
+    """The first of six products: what is not read of low parts times high ones, and low times low."""
+    cross = mma(unit, unread(low[0]), high[1])
+    cross = mma(unit, high[0], unread(low[1]), cross)
+    return mma(unit, low[0], low[1], cross)

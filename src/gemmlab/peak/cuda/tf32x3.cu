@@ -8,7 +8,8 @@
 // What Python sets: BLOCK_M, BLOCK_N, BLOCK_K (a program's tile: rows and columns of the sums, and k of a stage); WARPS_M, WARPS_N
 // (warps by their part of the tile), WARPS_K (by their turn of 16 k); STAGES; A_SIDES, B_SIDES (operands whose rows run along m,
 // n); A_WIDE, B_WIDE (base and rows at multiples of 16 bytes); SWAPPED (A is D's columns' operand: sums are D's transpose's);
-// PARTS (programs of a cluster that share k; sums meet in shared memory), GROUPS (clusters that share k; in global memory); EARLY.
+// PARTS (programs of a cluster that share k; sums meet in shared memory), GROUPS (clusters that share k; in global memory); EXACT
+// (six products, by mma.sync); EARLY.
 #include "order.cuh"
 #include "refused.cuh"
 #include "transport.cuh"

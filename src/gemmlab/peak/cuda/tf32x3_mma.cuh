@@ -1,5 +1,8 @@
 // Three products by mma.sync: a warp splits its share of both operands in registers. x = high + low: low times high, high times
 // low, then high times high add up in the tensor core over 16 k, from zero, and leave it there.
+//
+// EXACT: also what is not read of a low part, low times low, and all but high times high in an accumulator of their own: the core
+// cuts its sums, and what it cuts off a product that is most of a result would be more than float32's rounding of it.
 #pragma once
 #include "tf32x3_parts.cuh"
 
@@ -26,7 +29,7 @@ typedef float Sums[SETS][2][TILES_N][4];  // a warp's: tiles of 16 x 8
 
 // The products of 16 k.
 DEVICE void products(Sums& sums, u32 a, u32 b, int row, int column, int k16, int lane) {
-  float b_high[TILES_N][4], b_low[TILES_N][4];
+  float b_high[TILES_N][4], b_low[TILES_N][4], b_rest[EXACT ? TILES_N : 1][4];
 #pragma unroll
   for (int group = 0; group < COLUMN_GROUPS; group++) {
     float x[WIDTH][4], high[WIDTH][4], low[WIDTH][4];
@@ -38,30 +41,41 @@ DEVICE void products(Sums& sums, u32 a, u32 b, int row, int column, int k16, int
       b_low[group * WIDTH + i / 4][i % 4] = low[i / 4][i % 4];
     }
   }
+#if EXACT
+  unread(b_rest, b_low);
+#endif
 #pragma unroll
   for (int set = 0; set < SETS; set++) {
-    float x[4][4], high[4][4], low[4][4];
+    float x[4][4], high[4][4], low[4][4], rest[4][4];
     piece<4, A_PITCH, A_SIDES>(x, a, row + 32 * set, k16, lane);
     split(high, low, x);
-    float fresh[2][TILES_N][4];
+#if EXACT
+    unread(rest, low);
+#endif
+    float fresh[2][TILES_N][4], cross[2][TILES_N][4];
+    // the smaller products first; the first of an accumulator begins it
 #pragma unroll
-    for (int round = 0; round < 6; round++)
+    for (int round = EXACT ? 0 : 6; round < 12; round++)
 #pragma unroll
       for (int tile = 0; tile < 2; tile++)
 #pragma unroll
         for (int across = 0; across < TILES_N; across++) {
-          float(&d)[4] = fresh[tile][across];
+          float(&d)[4] = EXACT && round < 10 ? cross[tile][across] : fresh[tile][across];
           const int top = 2 * tile, bottom = top + 1, half = round % 2;
-          if (round < 2) multiply(d, low[top], low[bottom], b_high[across], half, round == 0);
-          else if (round < 4) multiply(d, high[top], high[bottom], b_low[across], half, false);
-          else multiply(d, high[top], high[bottom], b_high[across], half, false);
+          if (round < 2) multiply(d, rest[top], rest[bottom], b_high[across], half, round == 0);
+          else if (round < 4) multiply(d, high[top], high[bottom], b_rest[EXACT ? across : 0], half, false);
+          else if (round < 6) multiply(d, low[top], low[bottom], b_low[across], half, false);
+          else if (round < 8) multiply(d, low[top], low[bottom], b_high[across], half, !EXACT && round == 6);
+          else if (round < 10) multiply(d, high[top], high[bottom], b_low[across], half, false);
+          else multiply(d, high[top], high[bottom], b_high[across], half, EXACT && round == 10);
         }
 #pragma unroll
     for (int tile = 0; tile < 2; tile++)
 #pragma unroll
       for (int across = 0; across < TILES_N; across++)
 #pragma unroll
-        for (int at = 0; at < 4; at++) sums[set][tile][across][at] += fresh[tile][across][at];
+        for (int at = 0; at < 4; at++)
+          sums[set][tile][across][at] += EXACT ? fresh[tile][across][at] + cross[tile][across][at] : fresh[tile][across][at];
   }
 }
 

@@ -124,3 +124,12 @@ DEVICE void split(float (&high)[COUNT][4], float (&low)[COUNT][4], const float (
       low[i][j] = x[i][j] - high[i][j];
     }
 }
+
+// What the tensor core does not read of low parts: x = high + low as read + this.
+template <int COUNT>
+DEVICE void unread(float (&rest)[COUNT][4], const float (&low)[COUNT][4]) {
+#pragma unroll
+  for (int i = 0; i < COUNT; i++)
+#pragma unroll
+    for (int j = 0; j < 4; j++) rest[i][j] = low[i][j] - __uint_as_float(__float_as_uint(low[i][j]) & 0xffffe000u);
+}
