@@ -25,6 +25,8 @@ LONG = Request(m=256, n=256, k=65536, **BF16)
         ({"block_n": 64, "across": 2, "a_sides": True, "consumers": 1}, "two equal halves"),
         ({"block_n": 64, "later": True}, "each one program's"),
         ({"block_n": 64, "later": True, "groups": 4, "parts": 2}, "each one program's"),
+        ({"block_n": 64, "lean": True}, "add later"),
+        ({"block_n": 192, "lean": True, "later": True, "groups": 4}, "whose sums leave some"),
         ({"block_n": 64, "direct": True, "rows_store": True}, "16 bits on the road"),
         ({"block_n": 64, "direct": True, "d_format": "float32"}, "16 bits on the road"),
         ({"block_n": 64, "direct": True, "parts": 2}, "16 bits on the road"),

@@ -25,6 +25,7 @@ FORMS = {
     "clusters over k": Engine(**BF16, block_n=128, stages=6, parts=8, groups=4),
     "groups over k": Engine(**BF16, block_n=16, consumers=1, stages=12, groups=4, swapped=True),
     "groups added later": Engine(**BF16, block_n=128, stages=7, spread=2, across=2, groups=30, later=True),
+    "the same, lean": Engine(**BF16, block_n=128, stages=6, spread=2, across=2, groups=30, later=True, lean=True),
     "the same, promoted": Engine(**FP8, block_n=128, stages=7, spread=2, groups=30, later=True, promote=1),
     "float8": Engine(**FP8, block_n=256),
     "float8 promoted": Engine(**FP8, block_n=128, stages=6, promote=1),
@@ -101,7 +102,7 @@ def test_no_barrier_over_the_chip_inside_the_loop(name, code, tmp_path):
     assert not [text for text in loop if re.search(r"BSSY|BSYNC", text)]
 
 
-@pytest.mark.parametrize("name", [name for name, form in FORMS.items() if form.consumers == 2])
+@pytest.mark.parametrize("name", [name for name, form in FORMS.items() if form.consumers == 2 and not form.lean])
 def test_registers_that_warpgroups_hand_on_are_there(name, code, tmp_path):
     """Warpgroups that ask for more than the others gave back would wait for ever."""
     path = tmp_path / "code.cubin"
@@ -112,6 +113,18 @@ def test_registers_that_warpgroups_hand_on_are_there(name, code, tmp_path):
     _, usage = machine_code.read(path.read_bytes(), tmp_path)
     assert fewer < usage.registers < more
     assert 128 * fewer + 256 * more <= usage.registers * 384
+
+
+def test_a_lean_engine_leaves_registers_for_programs_that_add_later(code, tmp_path):
+    engine = FORMS["the same, lean"]
+    _, usage = machine_code.read(code(engine), tmp_path)
+    from gemmlab.kernels.nvrtc import compiled
+
+    text, headers = engine.adds_text()
+    _, adds = machine_code.read(compiled(text, headers=headers).code, tmp_path)
+    left = machine_code.REGISTERS_OF_SM - usage.registers * engine.threads
+    assert adds.registers * 32 * engine.slices * engine.beside <= left
+    assert engine.shared_bytes + adds.shared + 2048 <= machine_code.SHARED_LIMIT + 1024
 
 
 @pytest.mark.parametrize("groups", [3, 8, 30, 132])

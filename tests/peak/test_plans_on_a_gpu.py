@@ -31,8 +31,15 @@ ENGINES = {
     "parts of a cluster": lambda kernel: kernel.parts > 1,
     "groups": lambda kernel: kernel.groups > 1 and not kernel.later,
     "added later": lambda kernel: kernel.later and kernel.together == 1,
+    "added later, lean": lambda kernel: kernel.later and kernel.consumers == 2 and kernel.registers_bound <= 80,
     "added later, pairs": lambda kernel: kernel.later and kernel.together == 2,
     "added later, fours": lambda kernel: kernel.later and kernel.together == 4,
+}
+#: what tuning alone chooses of them
+TUNED = {
+    "from registers": {"direct": True, "blocks": 1},
+    "from registers, swapped": {"direct": True, "blocks": 1},
+    "added later, lean": {"lean": True},
 }
 KINDS |= {
     name: lambda kernel, holds=holds: isinstance(kernel, Engine) and holds(kernel) for name, holds in ENGINES.items()
@@ -75,9 +82,7 @@ def plan_of(source, request, wanted):
 
 def changed(plan, kind):
     """The plan with a size that the model leaves to tuning, where the kind is of it."""
-    return (
-        replace(plan, kernel=replace(plan.kernel, direct=True, blocks=1)) if kind.startswith("from registers") else plan
-    )
+    return replace(plan, kernel=replace(plan.kernel, **TUNED.get(kind, {})))
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -27,6 +27,7 @@ SM_SHARED_BYTES, BLOCK_BYTES = 228 * 1024, 1024  # an SM's, and what each block 
 RESIDENT_THREADS, OTHER_REGISTERS = 256, 48  # of a program with one consumer; of a thread, beside its sums
 ROW_BYTES = 128  # of a tile in shared memory: what the copy engine's widest swizzle covers
 WARPGROUP = 64  # rows of one instruction
+LEAN_REGISTERS = 128  # of a thread, where some are left
 FLOATS_STEP = 40  # float32 between rows on their way to D: 32 of a warp, and room so that banks differ
 PRODUCTS_BYTES = 32  # along k, of one instruction
 SLICE_GROUPS, MOST_SLICES = 9, 16  # groups whose sums one warp adds later; warps of a block
@@ -66,6 +67,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     parts: int = 1  #: programs of one cluster that share k; their sums meet in shared memory
     groups: int = 1  #: clusters that share k; their sums meet in global memory
     later: bool = False  #: where a launch behind adds them
+    lean: bool = False  #: and leaves registers for its programs, which then wait on the same SMs
     blocks: int = 1  #: of D that a warpgroup holds in shared memory on their way
     lag: int = 0  #: steps that the second warpgroup stays behind the first, so that their epilogues do not coincide
     early: bool = False  #: starts before the kernel in front of it has ended
@@ -85,6 +87,9 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
             raise GemmlabError("two programs that fetch for one another", "A in two equal halves")
         if self.later and (self.parts > 1 or self.groups == 1):
             raise GemmlabError("sums that are added later", "those of groups, each one program's")
+        lean = self.later and self.consumers == 2 and self.registers_bound + OTHER_REGISTERS <= LEAN_REGISTERS
+        if self.lean and not lean:
+            raise GemmlabError("registers for programs that add later", "two consumers whose sums leave some")
         if self.lag and (self.consumers == 1 or self.lag > self.stages - 2):
             raise GemmlabError(f"lag={self.lag} with {self.stages} stages", "two warpgroups, and two stages more")
         if self.rows_store and self.d_format == "float32" and (self.swapped or self.shares > 1):
@@ -226,6 +231,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
             "PARTS": self.parts,
             "GROUPS": self.groups,
             "LATER": int(self.later),
+            "LEAN": int(self.lean),
             "EARLY": int(self.early),
         }
 

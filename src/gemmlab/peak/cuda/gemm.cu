@@ -9,24 +9,30 @@
 // multiplies while the other rounds); SPREAD (2: two programs of a cluster have tiles below one another and fetch half of B
 // each, for both), ACROSS (2: two have tiles beside one another, and half of A each); RESIDENT (programs that an SM holds, also
 // of the launch behind); PARTS (programs of one cluster that share k; their sums meet in shared memory), GROUPS (clusters that
-// share k; theirs meet in global memory), LATER (where adds.cu adds them); EARLY (programmatic dependent launch); WGMMA_TEXT.
+// share k; theirs meet in global memory), LATER (where adds.cu adds them), LEAN (registers are left for its
+// programs, so that they wait on the same SMs); EARLY (programmatic dependent launch); WGMMA_TEXT.
 #define SHARES (PARTS * GROUPS)
 #include "float_rows.cuh"
 #include "shares.cuh"
 
 constexpr int D_BYTES = SHARES > 1 ? 0 : OUT == 0 ? BLOCKS * BLOCK_BYTES : OUT == 1 ? (LOOSE_BYTES + 127) / 128 * 128 : OUT == 4 ? FLOATS_BYTES : 0;
 constexpr int THREADS = 128 * (CONSUMERS + 1);
+constexpr int LEAN_THREADS = 512;  // as if they were so many: 128 registers each at most
 
 // A stage is free again: told to all that fetch into it. `empty` is the first stage's barrier here, `there` that of a lane's partner.
 DEVICE void freed(u32 empty, u32 there, int stage, int lane) {
+  if (PARTNERS > 2) {
+    if (lane < PARTNERS) barrier_arrive_there(there + 8 * stage);
+    return;
+  }
   if (lane == 0) barrier_arrive(empty + 8 * stage);
-  if (PARTNERS > 1 && lane > 0 && lane < PARTNERS) barrier_arrive_there(there + 8 * stage);
+  if (PARTNERS == 2 && lane == 1) barrier_arrive_there(there + 8 * stage);
 }
 
 // Once, before the second warpgroup's first product: the first one arrives after LAG of its own.
 DEVICE void behind_barrier() { asm volatile("bar.sync 9, 256;" ::: "memory"); }
 
-extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
+extern "C" __global__ void __launch_bounds__(LEAN ? LEAN_THREADS : THREADS, RESIDENT)
 #if PARTS * SPREAD * ACROSS > 1
     __cluster_dims__(PARTS * SPREAD * ACROSS, 1, 1)
 #endif
@@ -65,7 +71,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
   u32 parity = 0;
 
   if (group == 0) {
-    if (CONSUMERS == 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    if (CONSUMERS == 2 && !LEAN) asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
     if (thread == 0) {
       for (int tile = first_tile; tile < count; tile += tile_step) {
         int row, column;
@@ -91,7 +97,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
     if (PARTS > 1) cluster_barrier(), cluster_barrier();  // they are all threads': two, as below
 #endif
   } else {
-    if (CONSUMERS == 2) asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+    if (CONSUMERS == 2 && !LEAN) asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
     const int consumer = group - 1;
     [[maybe_unused]] const int local = thread % 128;
     [[maybe_unused]] const u32 block = blocks + consumer * D_BYTES;
