@@ -1,5 +1,5 @@
-// float32 results to rows of D that lie anyhow. From registers a warp would write 8 rows at once, 4 bytes in every 8 of them; through
-// shared memory it writes 128 bytes of one row at a time, which are four or five sectors wherever they begin.
+// float32 results to rows of D that lie anyhow. From registers a warp would write 8 rows at once, 4 bytes in every 8 of them;
+// through shared memory it writes 128 bytes of one row at a time, which are four or five sectors wherever they begin.
 #pragma once
 #include "results.cuh"
 
@@ -18,8 +18,8 @@ DEVICE void put_float_rows(const Problem& p, int row, int column, const float (&
   for (int first = 0; first < BLOCK_N; first += FLOATS_ACROSS) {
 #pragma unroll
     for (int at = first / 2; at < (first + FLOATS_ACROSS) / 2 && at < SUMS; at += 2)
-      asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to + 4 * (at / 2 % 2 * 8 * FLOATS_STEP + 8 * (at / 4) - first)), "f"(sums[at]),
-                   "f"(sums[at + 1])
+      asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to + 4 * (at / 2 % 2 * 8 * FLOATS_STEP + 8 * (at / 4) - first)),
+                   "f"(sums[at]), "f"(sums[at + 1])
                    : "memory");
     __syncwarp();
     const int along = column + first + lane;

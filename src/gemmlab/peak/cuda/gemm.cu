@@ -4,22 +4,25 @@
 // What Python sets: BLOCK_N, CONSUMERS, STAGES; TILE_K (elements in 128 bytes); PIECES (1; 2: high and low parts of float32
 // beside one another along k); PROMOTE (tiles of k after which sums go to registers outside; 0 never); A_SIDES, B_SIDES
 // (operands whose rows run along m, n); SWAPPED (sums are D's transpose's, D is written as it is); OUT (0: 16 bits by the
-// copy engine, 1: 16 bits row by row, 2: float32 by threads, 3: 16 bits by threads, 4: float32 row by row), OUT_PAIR; STORE_N (columns
-// of D that are stored at a time), BLOCKS (of a warpgroup in shared memory, filled in turn); LAG (steps that the second warpgroup stays behind the first, so that one
-// multiplies while the other rounds); SPREAD (2: two programs of a cluster have tiles below one another and fetch half of B
-// each, for both), ACROSS (2: two have tiles beside one another, and half of A each); RESIDENT (programs that an SM holds, also
-// of the launch behind); PARTS (programs of one cluster that share k; their sums meet in shared memory), GROUPS (clusters that
-// share k; theirs meet in global memory), LATER (where adds.cu adds them), LEAN (registers are left for its
-// programs, so that they wait on the same SMs); EARLY (programmatic dependent launch); WGMMA_TEXT.
+// copy engine, 1: 16 bits row by row, 2: float32 by threads, 3: 16 bits by threads, 4: float32 row by row), OUT_PAIR; STORE_N
+// (columns of D that are stored at a time), BLOCKS (of a warpgroup in shared memory, filled in turn); LAG (steps that the
+// second warpgroup stays behind the first, so that one multiplies while the other rounds); SPREAD (2: two programs of a
+// cluster have tiles below one another and fetch half of B each, for both), ACROSS (2: two have tiles beside one another, and
+// half of A each); RESIDENT (programs that an SM holds, also of the launch behind); PARTS (programs of one cluster that share
+// k; their sums meet in shared memory), GROUPS (clusters that share k; theirs meet in global memory), LATER (where adds.cu adds
+// them), LEAN (registers are left for its programs, which wait on the same SMs); EARLY (programmatic dependent launch);
+// WGMMA_TEXT.
 #define SHARES (PARTS * GROUPS)
 #include "float_rows.cuh"
 #include "shares.cuh"
 
-constexpr int D_BYTES = SHARES > 1 ? 0 : OUT == 0 ? BLOCKS * BLOCK_BYTES : OUT == 1 ? (LOOSE_BYTES + 127) / 128 * 128 : OUT == 4 ? FLOATS_BYTES : 0;
+constexpr int BYTES_BY_OUT[] = {BLOCKS * BLOCK_BYTES, (LOOSE_BYTES + 127) / 128 * 128, 0, 0, FLOATS_BYTES};
+constexpr int D_BYTES = SHARES > 1 ? 0 : BYTES_BY_OUT[OUT];  // of a warpgroup's part of D on its way
 constexpr int THREADS = 128 * (CONSUMERS + 1);
 constexpr int LEAN_THREADS = 512;  // as if they were so many: 128 registers each at most
 
-// A stage is free again: told to all that fetch into it. `empty` is the first stage's barrier here, `there` that of a lane's partner.
+// A stage is free again: told to all that fetch into it. `empty` is the first stage's barrier here, `there` that of a lane's
+// partner.
 DEVICE void freed(u32 empty, u32 there, int stage, int lane) {
   if (PARTNERS > 2) {
     if (lane < PARTNERS) barrier_arrive_there(there + 8 * stage);

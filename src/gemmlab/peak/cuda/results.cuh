@@ -112,7 +112,8 @@ DEVICE void put_sums(const Problem& p, int row, int column, const float (&sums)[
     if (at % 8 >= 4) continue;  // with those before
     const bool both = at + 4 < SUMS;
     const int more = both ? at + 4 : at;
-    put_two(p, row + 8 * (at / 2 % 2), column + 2 * (at / 4 * 4), pair(sums[at], sums[at + 1]), pair(sums[more], sums[more + 1]), both, lane);
+    put_two(p, row + 8 * (at / 2 % 2), column + 2 * (at / 4 * 4), pair(sums[at], sums[at + 1]), pair(sums[more], sums[more + 1]),
+            both, lane);
   }
 #endif
 }
