@@ -59,6 +59,32 @@ def test_moved_launches_are_those_of_the_addresses(torch, seed):
         assert one.config.grid_x == other.config.grid_x
 
 
+class Interrupted(tuple):
+    """Places of which the third one is never told."""
+
+    def __getitem__(self, at):
+        if at == 2:
+            raise KeyboardInterrupt
+        return super().__getitem__(at)
+
+
+def test_what_an_interruption_left_half_moved_is_moved_whole(torch):
+    a, b, d = (torch.zeros(64, 64, dtype=torch.bfloat16) for _ in range(3))
+    request = asking.request_of(torch, a, b, d, "vendor", False)
+    (_, left), (_, right) = asking.lying(a, 1), asking.lying(b, 0)
+    moved = Chain(torch, plan_for(request), left, right, row_major(d), (64, 64, 64), 0)
+    for launch in moved.launches:
+        launch.put = lambda: 0
+    before, other = (0x1000, 0x2000, 0x3000, BUFFER, ZEROS), (0x5000, 0x6000, 0x7000, BUFFER, ZEROS)
+    moved(before, 7)
+    told = [bytes(each) for launch in moved.launches for each in launch.arguments]
+    with pytest.raises(KeyboardInterrupt):
+        moved(Interrupted(other), 7)
+    assert [bytes(each) for launch in moved.launches for each in launch.arguments] != told
+    moved(before, 7)
+    assert [bytes(each) for launch in moved.launches for each in launch.arguments] == told
+
+
 @given(st.lists(st.tuples(st.integers(0, chain.BASES - 1), st.integers(-(1 << 20), 1 << 40)), max_size=6))
 def test_addresses_are_found_among_other_words(held):
     words = [word for base, past in held for word in (stand_in(0, base) + past, 77)]

@@ -92,10 +92,13 @@ class Chain:
         """
         if places != self.places:
             # torch's allocator gives a buffer its address again: tensors alone have moved, as a rule
-            for word, base, past in self.tensor_moves if places[TENSORS:] == self.places[TENSORS:] else self.moves:
+            moves = self.tensor_moves if places[TENSORS:] == self.places[TENSORS:] else self.moves
+            self.places = ()  # where an interruption leaves some moved, all are moved again
+            for word, base, past in moves:
                 word.value = places[base] + past
             self.places = places
         if stream != self.stream:
+            self.stream = -1
             for launch in self.launches:
                 launch.to(stream)
             self.stream = stream

@@ -37,7 +37,8 @@ def matmul(
     change types: they are what is given. Gradients and forward mode are multiplied in the same way.
 
     Errors by norm of float32 are about 2e-7; torch's are below that where k is short and all numbers have one sign.
-    Numbers of float32 below 1e-30 may keep eleven bits, with `deterministic` all.
+    Numbers of float32 below 1e-30 may keep eleven bits, subnormals fewer; with `deterministic` all, where their row's
+    are within 2^28 of one another.
 
     Raises GemmlabError for tensors that are on no Hopper GPU or on two devices, types and shapes that do not multiply,
     an `out` that overlaps an operand, and where CUDA's packages are missing.
@@ -121,13 +122,14 @@ def product(a: Any, b: Any, out: Any, accuracy: str, deterministic: bool) -> Any
     if min(*left.shape, right.shape[-1]) == 0:
         return d.zero_().reshape(shape) if out is None else out.zero_()
     to = d.reshape(shape) if out is None else out
+    age = Kept.age  # before it is planned: what is tuned meanwhile outdates it
     found = warm(torch, (a, b, to), (left, right, d), accuracy, deterministic) if key else None
     if found is None:
         return copied(left, right, d, to, accuracy, deterministic)
     if len(_kept.warm) >= KEPT:
         _kept.warm.clear()
     _kept.warm[key] = found
-    found.age, found.alike = Kept.age, alike(torch, given)
+    found.age, found.alike = age, alike(torch, given)
     return found(a, b, to, at_a, at_b, to.data_ptr())
 
 
