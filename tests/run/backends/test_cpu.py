@@ -49,12 +49,25 @@ def test_equals_the_product_at_ragged_shapes(name, threads, monkeypatch):
             assert all(each.ok for each in verdict(name, Gemm(m, n, k, form))), (form, m, n, k)
 
 
+def multiplies_gaps(problem):
+    """Whether torch's own product takes in what lies between rows of A or B: oneDNN's of bfloat16 does so on AMX."""
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    given, kind = operands(problem, seed=problem.m), getattr(torch, problem.a_format)
+    words = [each.view(np.int16) if problem.a_format == "bfloat16" else each for each in (given.a.array, given.b.array)]
+    a, b = (torch.from_numpy(each).view(kind) for each in words)
+    return bool(torch.mm(a, b).isnan().any())
+
+
 @pytest.mark.parametrize("name", BY_NAME)
 @pytest.mark.parametrize("layout", ["nt", "tn", "tt"])
 def test_equals_the_product_in_every_layout_with_gaps_and_offsets(name, layout):
     stored = {"lda": 140, "ldb": 150, "ldc": 130, "a_offset_bytes": 8, "b_offset_bytes": 24, "c_offset_bytes": 40}
     problem = Gemm(67, 129, 83, BY_NAME[name].formats[-1], layout=layout, **stored)
-    assert all(each.ok for each in verdict(name, problem, copies=2))
+    found = verdict(name, problem, copies=2)
+    if name == "torch" and multiplies_gaps(problem):  # its own fault, which must be seen
+        assert not any(each.ok for each in found)
+    else:
+        assert all(each.ok for each in found)
 
 
 @pytest.mark.parametrize("name", ["ikj", "packed", "numpy"])
