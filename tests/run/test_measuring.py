@@ -91,7 +91,7 @@ def test_what_a_kernel_started_ends_with_it(tmp_path, monkeypatch):
 def test_more_rounds_than_the_budget_has_room_for_cost_nothing():
     (outcome,) = measure(PROBLEM, own("right"), msgspec.structs.replace(QUICK, rounds=10**12, budget_s=0.01))
     assert outcome.timing.repetitions * len(outcome.timing.samples) >= 3
-    assert len(outcome.timing.samples) <= 10
+    assert len(outcome.timing.samples) <= 50  # a slow machine takes fewer of them, none takes all
 
 
 def test_a_limit_longer_than_any_wait_of_the_system():
