@@ -350,7 +350,7 @@ def test_a_source_never_seen_is_emulated_within_a_second(tmp_path):
     words = [sys.executable, "-c", program, asked]
     times = []
     limit = second()
-    while len(times) < 5 and min(times, default=limit) >= limit:  # of a processor, of which a busy machine has less to give
+    while len(times) < 5 and min(times, default=limit) >= limit:  # a busy machine has less of a processor to give
         env = os.environ | {"XDG_CACHE_HOME": str(tmp_path / str(len(times)))}  # nothing is compiled yet
         done = subprocess.run(words, env=env, capture_output=True, text=True, check=True)
         took, _, told = done.stdout.partition("\n")
