@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from gemmlab.peak import driver as driver_module
 from gemmlab.peak.driver import EARLY_START, Config, Kernel, Launch
 from gemmlab.record import GemmlabError
 
@@ -46,7 +47,7 @@ class Driver:
 def made(monkeypatch):
     def make(refused=0, early=False):
         driver = Driver(refused)
-        monkeypatch.setattr("gemmlab.peak.driver.library", lambda: driver)
+        monkeypatch.setattr(driver_module, "library", lambda: driver)
         kernel = SimpleNamespace(
             api=driver, function=ctypes.c_void_p(FUNCTION), context=ctypes.c_void_p(CONTEXT), shared_bytes=1000
         )
