@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from typing import Any
 
@@ -14,7 +15,7 @@ from precompile import made
 
 def kernels_of(torch: Any, rows: Iterable[dict[str, Any]]) -> set[Any]:
     """The kernels that rows will be multiplied by, each given as `Row`'s arguments; a row that is refused has none."""
-    from gemmlab.peak.asking import request_of
+    from gemmlab.peak.batches import at_once
     from gemmlab.peak.store import chosen, device_of
 
     device, found = device_of(torch, torch.cuda.current_device()), set()
@@ -22,7 +23,7 @@ def kernels_of(torch: Any, rows: Iterable[dict[str, Any]]) -> set[Any]:
         row = Row(torch, **given, sets=1, device="meta")  # shapes and strides without memory
         (a, b), d = row.operands[0], row.results["ours"][0]
         try:
-            found.add(chosen(request_of(torch, a, b, d, row.accuracy, False), device).kernel)
+            found.add(at_once(torch, (a, b, d), row.accuracy, False, partial(chosen, device=device))[2].kernel)
         except (RuntimeError, ValueError):
             continue  # it is told where the row is measured
     return found

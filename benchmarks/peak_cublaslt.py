@@ -191,6 +191,8 @@ class Library:
 
 def best(row: Row, seconds: float = SCAN_S) -> Best:
     """The fastest of the library's list for a row, whose contender `cublaslt` it becomes; raises RuntimeError."""
+    if row.lying.batch > 1:
+        raise RuntimeError("batches are not searched for")
     torch, setup = row.torch, Library(row)
     algorithms = setup.listed()
     if not algorithms:

@@ -3,7 +3,7 @@
 A row is m, n, k, the format and how A and B lie. `nt` says that A's rows in memory run along k (n) and B's along k too
 (t: B is the view of a matrix (n, k)); `nt+1` that both begin one element past an aligned address, `nt/4097` that their
 rows are 4097 elements apart. A format with `fast` behind it is asked for with accuracy="fast": float8 in one
-accumulator, float32 as tfloat32.
+accumulator, float32 as tfloat32. `96*nt` is a batch of 96 such multiplications.
 """
 
 import math
@@ -34,6 +34,11 @@ FEW = (8, 16, 32, 64)
 def rows(shapes: list[Shape] | tuple[Shape, ...], form: str, layout: str = "nt") -> list[Row]:
     """Shapes of one format and layout."""
     return [(*shape, form, layout) for shape in shapes]
+
+
+def batches(batch: int, shapes: list[Shape], form: str, layout: str = "nt") -> list[Row]:
+    """Shapes of each of which a batch is multiplied."""
+    return rows(shapes, form, f"{batch}*{layout}")
 
 
 def cubes(sides: tuple[int, ...]) -> list[Shape]:
@@ -77,6 +82,13 @@ GROUPS: dict[str, Group] = {
     "float8 fast": (1.03, 0.95, rows([*cubes(EIGHT_CUBES), *OF_NETWORKS], "float8_e4m3fn fast")),
     "float8 two-level": (1.01, 0.95, rows([*cubes(EIGHT_CUBES), *OF_NETWORKS], "float8_e4m3fn")),
     "tfloat32": (None, None, rows([*cubes((1024, 2048, 4096, 8192)), (4096, 7168, 2048)], "float32 fast")),
+    "batches": (None, None, [
+        *batches(96, [(512, 512, 64)], "bfloat16"), *batches(96, [(512, 64, 512)], "bfloat16", "nn"),
+        *batches(16, [(2048, 2048, 128)], "bfloat16"), *batches(256, [(1, 4096, 128)], "bfloat16"),
+        *batches(256, [(1, 128, 4096)], "bfloat16", "nn"), *batches(8, [(128, 4096, 7168)], "bfloat16"),
+        *batches(4, [(4096, 4096, 4096)], "bfloat16"), *batches(64, [(100, 101, 103)], "bfloat16"),
+        *batches(1000, [(32, 32, 32)], "float32"), *batches(96, [(512, 512, 64)], "float32"),
+        *batches(64, [(100, 101, 103)], "float32", "nn")]),
 }  # fmt: skip
 
 #: what the groups are hoped to reach, where all goes well

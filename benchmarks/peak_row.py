@@ -12,16 +12,20 @@ SAMPLED = 256  # rows of D that are compared with float64, spread over all of it
 #: of the largest result: what roundings alone may put two results apart by; `sums` are float32 of 16-bit operands,
 #: whose accumulator cuts
 DIGITS = {"float32": 2e-6, "tfloat32": 5e-3, "float16": 2.0**-10, "bfloat16": 2.0**-7, "sums": 1e-4}
-LAYOUT = re.compile(r"(?P<a>[nt])(?P<b>[nt])(\+(?P<past>\d+))?(/(?P<ld>\d+))?")
+LAYOUT = re.compile(r"((?P<batch>\d+)\*)?(?P<a>[nt])(?P<b>[nt])(\+(?P<past>\d+))?(/(?P<ld>\d+))?")
 
 
 class Lying(NamedTuple):
-    """How A and B lie: whose rows run along m and k (turned), elements past an aligned address, and between rows."""
+    """How A and B lie: whose rows run along m and k (turned), elements past an aligned address, and between rows.
+
+    `batch` is how many multiplications there are, each of matrices of its own, one behind another.
+    """
 
     a_turned: bool
     b_turned: bool
     past: int
     ld: int
+    batch: int = 1
 
 
 class Errors(NamedTuple):
@@ -35,12 +39,13 @@ def lying(layout: str) -> Lying:
     """What a layout says; a distance of 0 is that of contiguous rows. Raises ValueError for what is none."""
     found = LAYOUT.fullmatch(layout)
     if found is None:
-        raise ValueError(f"{layout!r} is no layout: nt, nn, tn, tt, nt+1, nt/4097, nt+1/4104")
-    return Lying(found["a"] == "t", found["b"] == "t", int(found["past"] or 0), int(found["ld"] or 0))
+        raise ValueError(f"{layout!r} is no layout: nt, nn, tn, tt, nt+1, nt/4097, nt+1/4104, 96*nt")
+    numbers = (int(found[name] or least) for name, least in (("past", 0), ("ld", 0), ("batch", 1)))
+    return Lying(found["a"] == "t", found["b"] == "t", *numbers)
 
 
 class Row:
-    """One multiplication's operands, results and contenders.
+    """One multiplication's operands, results and contenders; a batch's where the layout says so.
 
     `form` may end with the accuracy that is asked for, as in `float8_e4m3fn fast`; `out` is the result's format where
     it is not the operands' (bfloat16 of float8). `numbers` draws so many float32, random normal ones where it is not
@@ -67,7 +72,7 @@ class Row:
         self.eight, self.accuracy = self.form.startswith("float8"), accuracy or "vendor"
         self.type = getattr(torch, self.form)
         self.out_type = getattr(torch, out or ("bfloat16" if self.eight else self.form))
-        self.bytes = (m * k + k * n) * self.type.itemsize + m * n * self.out_type.itemsize
+        self.bytes = self.lying.batch * ((m * k + k * n) * self.type.itemsize + m * n * self.out_type.itemsize)
         self.operands = [self.drawn() for _ in range(sets or max(1, math.ceil(3 * L2_BYTES / self.bytes)))]
         self.one = torch.ones((), device=device)
         self.contenders: dict[str, Callable[[Any, Any, Any], Any]] = {}
@@ -76,7 +81,7 @@ class Row:
         self.add("torch", self.torchs)
 
     def drawn(self) -> tuple[Any, Any]:
-        """A (m, k) and B (k, n)."""
+        """A (m, k) and B (k, n), a batch of each where one is asked for."""
         m, n, k = self.sides
         return self.matrix(m, k, self.lying.a_turned), self.matrix(k, n, self.lying.b_turned)
 
@@ -84,15 +89,18 @@ class Row:
         """One operand as it is asked to lie."""
         tall, wide = (columns, rows) if turned else (rows, columns)
         step = self.lying.ld or wide
-        memory = self.numbers(self.lying.past + tall * step).to(self.type)
-        stored = memory.as_strided((tall, wide), (step, 1), self.lying.past)
-        return stored.t() if turned else stored
+        batch = self.lying.batch
+        memory = self.numbers(self.lying.past + batch * tall * step).to(self.type)
+        stored = memory.as_strided((batch, tall, wide), (tall * step, step, 1), self.lying.past)
+        stored = stored if batch > 1 else stored[0]
+        return stored.mT if turned else stored
 
     def add(self, name: str, multiply: Callable[[Any, Any, Any], Any]) -> None:
         """One more contender, with results of its own."""
         m, n, _ = self.sides
+        shape = (self.lying.batch, m, n) if self.lying.batch > 1 else (m, n)
         self.contenders[name] = multiply
-        self.results[name] = [self.torch.empty((m, n), dtype=self.out_type, device=self.device) for _ in self.operands]
+        self.results[name] = [self.torch.empty(shape, dtype=self.out_type, device=self.device) for _ in self.operands]
 
     def calls(self, name: str) -> list[Callable[[], Any]]:
         """What a contender does for each set of operands."""
@@ -126,7 +134,7 @@ class Row:
             return
         allowed = torch.backends.cuda.matmul.allow_tf32
         torch.backends.cuda.matmul.allow_tf32 = self.form == "float32" and self.accuracy == "fast"
-        torch.mm(a, b, out=d)
+        (torch.mm if a.dim() == 2 else torch.bmm)(a, b, out=d)
         torch.backends.cuda.matmul.allow_tf32 = allowed
 
     def plan(self, *, tuned: bool = True) -> Any:
@@ -137,7 +145,7 @@ class Row:
         return plan(a, b, accuracy=self.accuracy, out=d, tuned=tuned)
 
     def sample(self) -> Any:
-        """Rows of D, one drawn from each of as many equal stretches of it."""
+        """Rows of D, or of each D, one drawn from each of as many equal stretches of it."""
         m = self.sides[0]
         count = min(m, SAMPLED)
         spread = self.torch.rand(count, device=self.device, dtype=self.torch.float64)
@@ -152,11 +160,11 @@ class Row:
         """
         torch, rows = self.torch, self.sample()
         a, b = self.operands[-1]
-        left, right = a.double()[rows], b.double()
+        left, right = a.double()[..., rows, :], b.double()
         exact, scale = left @ right, left.abs() @ right.abs()
         found, furthest = {}, {}
         for name, results in self.results.items():
-            off = (results[-1][rows].double() - exact).abs()
+            off = (results[-1][..., rows, :].double() - exact).abs()
             part = off / scale.clamp_min(torch.finfo(torch.float64).tiny)
             furthest[name] = float(off.max())
             found[name] = Errors(float(off.norm() / exact.norm()), float(part.max()))

@@ -27,6 +27,7 @@ import msgspec
 
 from gemmlab.peak import store, tuning
 from gemmlab.peak.candidates import variants, various
+from gemmlab.peak.choosing import plan_for
 from gemmlab.peak.planned import Plan
 from gemmlab.peak.request import Request
 from gemmlab.peak.trying import Bench, Compiler
@@ -40,12 +41,13 @@ NAMES = ("m", "n", "k", "format", "layout")
 
 
 def asked(torch: Any, given: tuple, device: str = "cuda") -> tuple[Request, tuple[Any, Any, Any]]:
-    """The request of a row, and its operands and result."""
-    from gemmlab.peak.asking import request_of
+    """The request of a row, and its operands and result: those of a batch's first where its matrices go one by one."""
+    from gemmlab.peak.batches import at_once
 
     row = Row(torch, *given, device=device, sets=1)
     (a, b), d = row.operands[0], row.results["ours"][0]
-    return request_of(torch, a, b, d, row.accuracy, False), (a, b, d)
+    operands, request, _ = at_once(torch, (a, b, d), row.accuracy, False, plan_for)
+    return request, operands
 
 
 def described(torch: Any, given: tuple) -> Request:

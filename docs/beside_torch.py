@@ -95,7 +95,8 @@ def line(row: dict[str, Any]) -> list[str]:
     about = [sides, row["format"], f"`{row['layout']}`"]
     if "fault" in row:
         return [*about, row["fault"], *["-"] * 5]
-    rate = 2 * row["m"] * row["n"] * row["k"] / row["ours_s"] / 1e12
+    several, _, _ = row["layout"].rpartition("*")  # of a batch
+    rate = 2 * int(several or 1) * row["m"] * row["n"] * row["k"] / row["ours_s"] / 1e12
     reached = f"{100 * row['copy_share']:.0f}%" if row["m"] <= 128 else f"{rate:.3g} TFLOP/s"
     ours = us(row["ours_s"]) + ("" if row["right"] else ", wrong") + ("" if row["as_accurate"] else ", less accurate")
     return [

@@ -122,8 +122,28 @@ def test_layouts_say_where_operands_lie(torch):
     assert (b.shape, b.stride(), b.storage_offset()) == ((10, 8), (1, 13), 1)
     (a, b), *_ = script("peak_row").Row(torch, 6, 8, 10, "float16", "tn", sets=1, device="cpu").operands
     assert (a.stride(), b.stride()) == ((1, 6), (8, 1))
-    with pytest.raises(ValueError, match="is no layout"):
-        script("peak_row").lying("xy")
+    row = script("peak_row").Row(torch, 6, 8, 10, "bfloat16", "5*nn+1", sets=2, device="cpu")
+    (a, b), _ = row.operands
+    assert (a.shape, a.stride(), a.storage_offset()) == ((5, 6, 10), (60, 10, 1), 1)
+    assert (b.shape, b.stride(), b.storage_offset()) == ((5, 10, 8), (80, 8, 1), 1)
+    assert (row.bytes, row.results["ours"][0].shape) == (5 * (60 + 80 + 48) * 2, (5, 6, 8))
+    for wrong in ("xy", "*nt", "5nt"):
+        with pytest.raises(ValueError, match="is no layout"):
+            script("peak_row").lying(wrong)
+
+
+def test_every_matrix_of_a_batch_is_checked(torch):
+    row = script("peak_row").Row(torch, 300, 8, 10, "bfloat16", "5*nt", sets=1, device="cpu")
+    (a, b), d = row.operands[0], row.results["ours"][0]
+    row.calls("torch")[0]()
+    assert torch.equal(row.results["torch"][0], torch.bmm(a, b))
+    d.copy_(row.results["torch"][0])
+    found, right = row.errors()
+    assert right
+    assert found["ours"] == found["torch"]
+    assert found["ours"].norm < 4e-3
+    d[3, 77, 5] += 8
+    assert not row.errors()[1]
 
 
 def test_operands_rotate_over_more_than_three_times_the_cache(torch, monkeypatch):
@@ -312,6 +332,8 @@ def test_kernels_are_known_before_operands_are_made(torch, monkeypatch):
     ]
     kinds = {type(kernel).__name__ for kernel in ahead.kernels_of(torch, rows)}
     assert kinds == {"Engine", "Vector"}
+    several = ahead.kernels_of(torch, [{"m": 64, "n": 64, "k": 64, "form": "bfloat16", "layout": "90*nt"}])
+    assert [kernel.batched for kernel in several] == [True]
     assert not ahead.kernels_of(torch, [{"m": 4, "n": 4, "k": 4, "form": "int8"}])
 
 

@@ -1,5 +1,7 @@
 """The wgmma kernel compiled ahead of time: the instructions that are meant are there, and nothing spills."""
 
+import hashlib
+import os
 import re
 import subprocess
 
@@ -45,18 +47,40 @@ FORMS = {
     ),
     "tfloat32": Engine(a_format="tfloat32", b_format="tfloat32", d_format="float32", block_n=192),
     "early": Engine(**BF16, block_n=128, early=True),
+    "a batch": Engine(**BF16, block_n=256, batched=True),
+    "a batch, operands along m and n": Engine(**BF16, block_n=128, a_sides=True, b_sides=True, spread=2, batched=True),
+    "a batch, D from registers": Engine(**BF16, block_n=256, direct=True, batched=True),
+    "a batch, swapped, unaligned D": Engine(**BF16, block_n=64, stages=6, swapped=True, rows_store=True, batched=True),
+    "a batch, narrow": Engine(**BF16, block_n=8, consumers=1, stages=5, swapped=True, resident=4, batched=True),
+    "a batch, clusters over k": Engine(**BF16, block_n=128, stages=6, parts=2, groups=2, batched=True),
+    "a batch, groups added later": Engine(
+        **BF16, block_n=128, stages=7, spread=2, across=2, groups=5, later=True, batched=True
+    ),
+    "a batch of float8, promoted": Engine(**FP8, block_n=128, stages=6, promote=1, batched=True),
+    "a batch of tfloat32": Engine(
+        a_format="tfloat32", b_format="tfloat32", d_format="float32", block_n=192, batched=True
+    ),
 }
 
 
 @pytest.fixture(scope="module")
-def code():
-    """Machine code of a form, compiled once."""
+def code(tmp_path_factory):
+    """Machine code of a form, compiled once, by whichever of pytest's workers asks first."""
     machine_code.need("cuda.bindings")
     from gemmlab.kernels.nvrtc import compiled
 
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+
     def made(engine):
-        text, headers = engine.text()
-        return compiled(text, headers=headers).code
+        path = folder / f"{hashlib.sha256(repr(engine).encode()).hexdigest()[:16]}.cubin"
+        if not path.exists():
+            text, headers = engine.text()
+            fresh = path.with_suffix(f".{os.getpid()}")
+            fresh.write_bytes(compiled(text, headers=headers).code)
+            fresh.replace(path)
+        return path.read_bytes()
 
     return made
 
@@ -72,7 +96,9 @@ def test_instructions_and_registers(name, code, tmp_path):
     assert not [opcode for opcode in opcodes if opcode.startswith(("LDL", "STL"))]
     assert usage.registers * engine.threads <= machine_code.REGISTERS_OF_SM
     assert engine.shared_bytes <= machine_code.SHARED_LIMIT
+    rank = "3D" if engine.batched else "2D"
     assert any(opcode.startswith("UTMASTG") for opcode in opcodes) == (engine.store == 0 and engine.shares == 1)
+    assert {opcode.split(".")[1] for opcode in opcodes if opcode.startswith(("UTMASTG", "UTMALDG"))} == {rank}
 
 
 def innermost_loop(sass, opcode):
@@ -151,12 +177,13 @@ def test_rows_off_the_road_are_stored_sixteen_bytes_at_a_time(name, code, tmp_pa
     assert any(machine_code.having([opcode], "STG", "128") for opcode in opcodes)
 
 
-def test_the_repack_does_not_spill_and_waits_once(tmp_path):
+@pytest.mark.parametrize("batched", [False, True])
+def test_the_repack_does_not_spill_and_waits_once(batched, tmp_path):
     machine_code.need("cuda.bindings")
     from gemmlab.kernels.nvrtc import compiled
     from gemmlab.peak.multiply import PIECE_BYTES, REPACK_WARPS, repack_text
 
-    text, headers = repack_text()
+    text, headers = repack_text(batched)
     opcodes, usage = machine_code.read(compiled(text, headers=headers).code, tmp_path)
     assert not usage.stack
     assert not usage.local

@@ -13,7 +13,7 @@ from gemmlab.peak.engine import SHARED_BYTES, Engine
 from gemmlab.peak.request import Request
 from gemmlab.peak.tf32x3 import OTHERWISE, Tf32x3
 from gemmlab.peak.tf32x3_bits import by_three, split_in_two, unread
-from gemmlab.peak.tf32x3_choosing import FORMS, LEAST_K, shaped, tf32x3_plans
+from gemmlab.peak.tf32x3_choosing import FORMS, FULL, LEAST_K, shaped, tf32x3_plans
 from gemmlab.record import GemmlabError
 
 FLOAT32 = {"a_format": "float32", "b_format": "float32", "d_format": "float32"}
@@ -164,10 +164,12 @@ def test_every_form_fits(base):
 
 @pytest.mark.parametrize(("base", "parts", "groups", "how"), [
     *((base, 1, 1, lying()[0]) for base in FORMS),
-    *((base, 2, 8, lying()[-1]) for base in FORMS[2:]),
+    *((base, 2, 8, lying()[-1]) for base in FORMS[2::3]),
     (FORMS[1], 8, 1, lying()[3]),
     (FORMS[6], 1, 1, lying()[-1]),
-    *((OTHERWISE, 1, 1, how) for how in lying()),
+    *((OTHERWISE, 1, 1, how) for how in lying()[::5]),
+    *((base, 1, 1, lying()[at] | {"batch": 9}) for at, base in enumerate(FORMS) if base != FULL),
+    *((base, 2, 2, lying()[6] | {"batch": 9}) for base in FORMS[3::5]),
 ], ids=named)  # fmt: skip
 def test_machine_code(base, parts, groups, how, tmp_path):
     machine_code.need("cuda.bindings")
@@ -175,6 +177,7 @@ def test_machine_code(base, parts, groups, how, tmp_path):
 
     form = shaped(asked(64, 64, 64, **how), base, swapped=base.block_m != base.block_n and not base.exact)
     form = msgspec.structs.replace(form, parts=parts, groups=groups)
+    assert form.batched == ("batch" in how)
     text, headers = form.text()
     opcodes, usage = machine_code.read(compiled(text, headers=headers).code, tmp_path)
     assert not usage.stack

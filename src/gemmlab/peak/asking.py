@@ -124,28 +124,34 @@ def overlapping(tensor: Any) -> bool:
     return bool(tensor.stride(0) < (tensor.shape[1] - 1) * tensor.stride(1) + tensor.shape[2] and tensor.shape[0] > 1)
 
 
+def lies(tensor: Any, k_axis: int) -> Stored | None:
+    """How a tensor lies, where a kernel can read it so: in rows, those of float8 along k."""
+    found = stored(tensor, k_axis)
+    return found if found is not None and (found.along_k or found.element_bytes > 1) else None
+
+
 def lying(tensor: Any, k_axis: int) -> tuple[Any, Stored]:
     """A tensor that a kernel can read, copied where its strides are none that it can, and how it lies."""
-    found = stored(tensor, k_axis)
+    found = lies(tensor, k_axis)
     if found is None:
-        tensor = tensor.contiguous()
-        found = stored(tensor, k_axis)
-    if found is None:  # pragma: no cover - a contiguous tensor always lies in rows
+        along = k_axis == 1 or stored(tensor, k_axis) is None
+        tensor = tensor.contiguous() if along else tensor.mT.contiguous().mT
+        found = lies(tensor, k_axis)
+    if found is None:
+        tensor = tensor.mT.contiguous().mT
+        found = lies(tensor, k_axis)
+    if found is None:  # pragma: no cover - rows along k can always be read
         raise GemmlabError(f"strides {tuple(tensor.stride())} cannot be read")
-    if found.element_bytes == 1 and not found.along_k:
-        tensor = tensor.t().contiguous().t() if k_axis == 0 else tensor.contiguous()
-        found = stored(tensor, k_axis) or found
     return tensor, found
 
 
 def request_of(torch: Any, a: Any, b: Any, d: Any, accuracy: str, deterministic: bool) -> Request:
-    """The request of two matrices and where the result goes; raises GemmlabError."""
-    a, b, d = (each[0] if each.dim() == 3 else each for each in (a, b, d))
+    """The request of two matrices and where the result goes, or of a batch of them; raises GemmlabError."""
     left, right, to = lying(a, 1)[1], lying(b, 0)[1], stored(d, 1)
     return Request(
-        m=a.shape[0],
-        n=b.shape[1],
-        k=a.shape[1],
+        m=a.shape[-2],
+        n=b.shape[-1],
+        k=a.shape[-1],
         a_format=format_of(a),
         b_format=format_of(b),
         d_format=format_of(d),
@@ -157,4 +163,5 @@ def request_of(torch: Any, a: Any, b: Any, d: Any, accuracy: str, deterministic:
         accuracy=accuracy,
         deterministic=deterministic,
         sm_count=sm_count(torch, a.device.index),
+        batch=left.batch,
     )

@@ -36,7 +36,7 @@ MOST_REGISTERS = 200  # of a thread for its sums
 def plan_for(request: Request) -> Plan:
     """The plan that is predicted to be the fastest of those as accurate as is asked for.
 
-    Raises GemmlabError for formats that are not multiplied together here.
+    Raises GemmlabError for formats that are not multiplied together here, or no batch of them by one launch.
     """
     found = min(by_threads(request) or plans(request), key=lambda plan: plan.predicted_s, default=None)
     if found is None:
@@ -48,7 +48,7 @@ def plan_for(request: Request) -> Plan:
 
 
 def plans(request: Request) -> Iterator[Plan]:
-    """Every plan that answers a request."""
+    """Every plan that answers a request, by one launch of what multiplies."""
     yield from vector_plans(request)
     yield from tf32x3_plans(request)
     for engine in engines(request):
@@ -86,7 +86,7 @@ def engines(request: Request) -> Iterator[Engine]:
     eight = bits_of(a_format) == bits_of(b_format) == 8
     if not {a_format, b_format} <= set(INPUTS) or not (a_format == b_format or eight):
         return
-    if bits_of(a_format) != 16 and not along:
+    if (bits_of(a_format) != 16 and not along) or (pieces and request.batch > 1):
         return
     tile_k = ROW_BYTES * 8 // bits_of(a_format)
     promote = 1 if pieces else PROMOTE_K // tile_k if wants_promotion(request) else 0
@@ -107,6 +107,7 @@ def engines(request: Request) -> Iterator[Engine]:
             swapped=swapped,
             rows_store=rows_store,
             early=True,
+            batched=request.batch > 1,
         )
         if plain is None:
             continue
@@ -128,7 +129,7 @@ def engines(request: Request) -> Iterator[Engine]:
 
 def sharings(request: Request, engine: Engine) -> Iterator[tuple[int, int]]:
     """Into how many parts of a cluster and groups of clusters k can go, so that a launch's programs run at once."""
-    tiles = engine.tiles(request.m, request.n)
+    tiles = engine.tiles(request.m, request.n, request.batch)
     most = ceil_div(request.k, engine.tile_k) // 2  # a program has two steps at least
     for parts in (1, 2, 4, 8):
         room = FITTING[parts] * request.sm_count // SMS // (tiles * parts)
@@ -145,13 +146,13 @@ def gathered(request: Request, engine: Engine) -> Iterator[Engine]:
     rows = request.n if engine.swapped else request.m
     if engine.consumers == 2 and rows <= WARPGROUP:  # the second warpgroup would have none
         return
-    tiles, most = engine.tiles(request.m, request.n), ceil_div(request.k, engine.tile_k) // 2
+    tiles, most = engine.tiles(request.m, request.n, request.batch), ceil_div(request.k, engine.tile_k) // 2
     for spread, across in TOGETHER:
         room = FITTING[spread * across] * request.sm_count // SMS // tiles
         for groups in sorted({room // 2, 2 * room // 3, room}) if tiles % (spread * across) == 0 else ():
             if PARTS < groups <= most:
                 for found in varied(engine, spread=spread, across=across, groups=groups, later=True):
-                    if found.tiles(request.m, request.n) == tiles:
+                    if found.tiles(request.m, request.n, request.batch) == tiles:
                         yield found
 
 
@@ -160,7 +161,8 @@ def apart(request: Request, engine: Engine) -> Iterator[Engine]:
 
     Not where sums leave the accumulator on the way: then one multiplies while the other adds anyhow.
     """
-    several = engine.consumers == 2 and engine.tiles(request.m, request.n) > request.sm_count and not engine.promote
+    tiles = engine.tiles(request.m, request.n, request.batch)
+    several = engine.consumers == 2 and tiles > request.sm_count and not engine.promote
     yield replace(engine, lag=max(0, min(MOST_LAG, engine.stages - 2))) if several else engine
 
 

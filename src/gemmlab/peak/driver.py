@@ -126,24 +126,35 @@ class Launch:
             checked(self.kernel.api.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p())))
 
 
-def tensor_map(address: int, rows: int, columns: int, ld: int, element_bytes: int, box: tuple[int, int]) -> Any:
+def tensor_map(
+    address: int,
+    rows: int,
+    columns: int,
+    ld: int,
+    element_bytes: int,
+    box: tuple[int, int],
+    batch: tuple[int, int] | None = None,
+) -> Any:
     """A CUtensorMap of a matrix stored in rows, `ld` elements apart, and boxes of (rows, columns).
 
-    The address must be a multiple of 16 bytes, and so must `ld`; boxes whose rows are 128 bytes are swizzled. Raises
-    GemmlabError where the driver refuses.
+    With `batch`, how many matrices there are and how many elements apart, it has three axes, boxes of one matrix. The
+    address must be a multiple of 16 bytes, and so must all that lies apart; boxes whose rows are 128 bytes are
+    swizzled. Raises GemmlabError where the driver refuses.
     """
+    count, step = batch or (1, 0)
+    rank = 3 if batch else 2
     memory = (ctypes.c_ubyte * 192)()
     offset = -ctypes.addressof(memory) % 64
     found = (ctypes.c_ubyte * 128).from_buffer(memory, offset)
     status = library().cuTensorMapEncodeTiled(
         found,
         ELEMENTS[element_bytes],
-        2,
+        rank,
         ctypes.c_void_p(address),
-        (ctypes.c_uint64 * 2)(columns, rows),
-        (ctypes.c_uint64 * 1)(ld * element_bytes),
-        (ctypes.c_uint32 * 2)(box[1], box[0]),
-        (ctypes.c_uint32 * 2)(1, 1),
+        (ctypes.c_uint64 * 3)(columns, rows, count),
+        (ctypes.c_uint64 * 2)(ld * element_bytes, step * element_bytes),
+        (ctypes.c_uint32 * 3)(box[1], box[0], 1),
+        (ctypes.c_uint32 * 3)(1, 1, 1),
         0,
         SWIZZLE_128 if box[1] * element_bytes == 128 else 0,
         PROMOTION,

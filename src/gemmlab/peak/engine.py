@@ -71,6 +71,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     blocks: int = 1  #: of D that a warpgroup holds in shared memory on their way
     lag: int = 0  #: steps that the second warpgroup stays behind the first, so that their epilogues do not coincide
     early: bool = False  #: starts before the kernel in front of it has ended
+    batched: bool = False  #: several multiplications of the same sides
 
     def __post_init__(self) -> None:
         if self.block_n % 8 or not 8 <= self.block_n <= 256:
@@ -96,6 +97,8 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
             raise GemmlabError("float32 row by row", "D's own rows, of all of k")
         if self.direct and (self.rows_store or self.shares > 1 or self.d_format == "float32"):
             raise GemmlabError("results from registers", "16 bits on the road, of all of k")
+        if self.pieces == 2 and self.batched:
+            raise GemmlabError("a batch of pieces", "each by itself: their scales are a row's")
         if self.pieces == 2 and not self.promote:
             raise GemmlabError("pieces without promotion", "the accumulator's own cut would be the error")
         registers = SM_REGISTERS // (RESIDENT_THREADS * self.resident) // 8 * 8
@@ -182,16 +185,16 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
         """Sums that a thread holds: a lower bound of its registers."""
         return self.block_n // 2 * (1 + bool(self.promote) + (self.pieces == 2))
 
-    def programs(self, m: int, n: int, most: int) -> int:
+    def programs(self, m: int, n: int, most: int, batch: int = 1) -> int:
         """Programs of a launch on `most` SMs."""
-        tiles = self.tiles(m, n)
+        tiles = self.tiles(m, n, batch)
         return tiles * self.shares if self.shares > 1 else min(tiles, most // self.together * self.together)
 
-    def tiles(self, m: int, n: int) -> int:
-        """Tiles of D, as many as programs walk over."""
+    def tiles(self, m: int, n: int, batch: int = 1) -> int:
+        """Tiles of all D (m, n) of a batch, as many as programs walk over."""
         rows, columns = (n, m) if self.swapped else (m, n)
         down, across = ceil_div(rows, self.block_m), ceil_div(columns, self.block_n)
-        return round_up(down, self.spread) * round_up(across, self.across)
+        return batch * round_up(down, self.spread) * round_up(across, self.across)
 
     @property
     def together(self) -> int:
@@ -233,6 +236,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
             "LATER": int(self.later),
             "LEAN": int(self.lean),
             "EARLY": int(self.early),
+            "BATCHED": int(self.batched),
         }
 
     def instruction(self) -> str:

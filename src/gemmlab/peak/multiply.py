@@ -35,6 +35,8 @@ class Problem(ctypes.Structure):
         ("column_scale", ctypes.c_void_p),
         ("shares", ctypes.c_void_p),
         ("arrived", ctypes.c_void_p),
+        *((name, ctypes.c_int) for name in ("batch", "a_several", "b_several")),
+        ("d_step", ctypes.c_longlong),
     )
 
 
@@ -58,16 +60,16 @@ def adds_kernel(engine: Engine, device: int) -> Kernel:
 
 
 @lru_cache(maxsize=16)
-def repack_kernel(device: int) -> Kernel:
+def repack_kernel(device: int, batched: bool) -> Kernel:
     """The kernel of repack.cu on a device, whose context is current."""
-    text, headers = repack_text()
+    text, headers = repack_text(batched)
     return Kernel(kept(text, headers=headers), "repack")
 
 
-def repack_text() -> tuple[str, dict[str, str]]:
-    """The text of repack.cu, and the header that it includes by name."""
+def repack_text(batched: bool = False) -> tuple[str, dict[str, str]]:
+    """The text of repack.cu behind its macro, and the header that it includes by name."""
     text, shift = ((FOLDER / name).read_text(encoding="utf-8") for name in ("repack.cu", "shift.cuh"))
-    return text, {"shift.cuh": shift}
+    return f"#define BATCHED {int(batched)}\n{text}", {"shift.cuh": shift}
 
 
 class Copy(ctypes.Structure):
@@ -77,23 +79,30 @@ class Copy(ctypes.Structure):
         ("source", ctypes.c_void_p),
         ("target", ctypes.c_void_p),
         *((name, ctypes.c_longlong) for name in ("rows", "row_bytes", "source_step", "target_step")),
+        *((name, ctypes.c_longlong) for name in ("each", "matrix_step")),
     )
 
 
 def repacked(sources: Sequence[Stored], torch: Any, device: int) -> tuple[list[Any], list[Stored], Launch]:
-    """Buffers of rows on the road for one or two operands, how they lie there, and the launch that fills them."""
-    buffers, there, copies = [], [], []
+    """Buffers of rows on the road for one or two operands, how they lie there, and the launch that fills them.
+
+    Matrices of a batch follow one another there; one that all of it have in common is copied once.
+    """
+    buffers, there, copies, batched = [], [], [], False
     for source in sources:
-        step = round_up(source.columns * source.element_bytes, ROW_BYTES)
-        buffer = torch.empty(source.rows * step, dtype=torch.uint8, device=f"cuda:{device}")
+        size, rows = source.element_bytes, source.own * source.rows
+        step = round_up(source.columns * size, ROW_BYTES)
+        buffer = torch.empty(rows * step, dtype=torch.uint8, device=f"cuda:{device}")
         buffers.append(buffer)
-        there.append(replace(source, address=buffer.data_ptr(), ld=step // source.element_bytes))
-        wide, apart = source.columns * source.element_bytes, source.ld * source.element_bytes
-        copies.append(Copy(source.address, buffer.data_ptr(), source.rows, wide, apart, step))
+        ld = step // size
+        there.append(replace(source, address=buffer.data_ptr(), ld=ld, step=source.step and source.rows * ld))
+        wide, apart, matrices = source.columns * size, source.ld * size, source.step * size
+        copies.append(Copy(source.address, buffer.data_ptr(), rows, wide, apart, step, source.rows, matrices))
+        batched |= source.own > 1 and matrices != source.rows * apart
     copies.append(Copy())
     pieces = sum(copy.rows * ceil_div(copy.target_step, PIECE_BYTES) for copy in copies)
     grid = (ceil_div(pieces, REPACK_WARPS),)
-    return buffers, there, repack_kernel(device).prepare(grid, 32 * REPACK_WARPS, copies[:2], early=True)
+    return buffers, there, repack_kernel(device, batched).prepare(grid, 32 * REPACK_WARPS, copies[:2], early=True)
 
 
 def multiplying(
@@ -112,28 +121,33 @@ def multiplying(
 ) -> list[Launch]:
     """The launch of the wgmma kernel: A and B as their maps say, D of (m, n) rows `d.ld` apart; that of adds.cu behind.
 
+    Where the engine is of a batch, D says how many there are.
+
     `sides` are m, n, k; `map_k` is how far along k a piece's partner lies, k itself where there is one piece. `scales`
     are addresses of float32 factors of D's rows and columns, 0 for none; `workspace` those of `workspace_of`.
     """
     m, n, k = sides
     left, right = (b, a) if engine.swapped else (a, b)
-    maps = [
-        tensor_map(
-            each.address, each.rows, each.columns, each.ld, each.element_bytes, box_of(each, engine, first=each is left)
-        )
-        for each in (left, right)
-    ]
+    maps = [map_of(each, engine, box_of(each, engine, first=each is left)) for each in (left, right)]
     box = (min(engine.block_n, 64), 64) if engine.swapped else (64, engine.store_n)
     by_blocks = engine.store == 0 and engine.shares == 1
-    to = tensor_map(d.address, m, n, d.ld, d.element_bytes, box) if by_blocks else maps[0]
-    problem = Problem(m, n, map_k or k, group_m, d.address, d.ld, scales[0] or None, scales[1] or None, *workspace)
-    kernel = engine_kernel(engine, device)
-    launch = kernel.prepare((engine.programs(m, n, sms),), engine.threads, (*maps, to, problem), early=engine.early)
+    to = map_of(replace(d, rows=m, columns=n), engine, box) if by_blocks else maps[0]
+    factors = (scales[0] or None, scales[1] or None)
+    several = (d.batch, int(left.own > 1), int(right.own > 1), d.step * d.element_bytes)
+    problem = Problem(m, n, map_k or k, group_m, d.address, d.ld, *factors, *workspace, *several)
+    kernel, programs = engine_kernel(engine, device), engine.programs(m, n, sms, d.batch)
+    launch = kernel.prepare((programs,), engine.threads, (*maps, to, problem), early=engine.early)
     if not engine.later:
         return [launch]
-    blocks = engine.tiles(m, n) * engine.block_m * engine.block_n // (ADDED * engine.beside)
+    blocks = engine.tiles(m, n, d.batch) * engine.block_m * engine.block_n // (ADDED * engine.beside)
     threads = 32 * engine.beside * engine.slices
     return [launch, adds_kernel(engine, device).prepare((blocks,), threads, (problem,), early=True)]
+
+
+def map_of(matrix: Stored, engine: Engine, box: tuple[int, int]) -> Any:
+    """The map of a matrix, or of a batch where the engine is of one."""
+    batch = (matrix.own, matrix.step or matrix.ld) if engine.batched else None
+    return tensor_map(matrix.address, matrix.rows, matrix.columns, matrix.ld, matrix.element_bytes, box, batch)
 
 
 def box_of(operand: Stored, engine: Engine, *, first: bool) -> tuple[int, int]:

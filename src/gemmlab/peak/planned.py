@@ -21,3 +21,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     unit: str = ""  #: of `gemmlab.numerics`, whose sums these are; empty where threads multiply
     schedule: Schedule | None = None  #: the order of the sums; None where they are threads' own
     predicted_s: float = 0.0  #: predicted time on the chip
+
+    @property
+    def batched(self) -> bool:
+        """Whether it multiplies a batch at once; else there is such a plan for each of its matrices."""
+        return not isinstance(self.kernel, Vector) and self.kernel.batched

@@ -49,11 +49,14 @@ def slots(engine: Engine, sm_count: int) -> int:
 
 def engine_seconds(request: Request, engine: Engine) -> float:
     """Predicted: the products, what feeds them, waves of tiles, and what is prepared before."""
-    programs, at_once = engine.tiles(request.m, request.n) * engine.shares, slots(engine, request.sm_count)
+    programs, at_once = (
+        engine.tiles(request.m, request.n, request.batch) * engine.shares,
+        slots(engine, request.sm_count),
+    )
     waves, running = ceil_div(programs, at_once), min(programs, at_once)
     beside = beside_on_an_sm(request, engine, running)
     bytes_ = bits_of(request.a_format) / 8 * (request.m + request.n) * request.k
-    bytes_ += bits_of(request.d_format) / 8 * request.m * request.n
+    bytes_ = request.batch * (bytes_ + bits_of(request.d_format) / 8 * request.m * request.n)
     steps = ceil_div(ceil_div(request.k, engine.tile_k), engine.shares)
     walked = steps * step_cycles(engine, running, beside, bytes_ / (programs * steps))
     partly = engine.store == 0 and not engine.swapped and engine.block_n % 16
@@ -113,7 +116,7 @@ def shared_cycles(engine: Engine) -> float:
 
 def adds_seconds(request: Request, engine: Engine) -> float:
     """Predicted: the launch that adds what groups left."""
-    left = 4 * engine.tiles(request.m, request.n) * engine.groups * engine.block_m * engine.block_n
+    left = 4 * engine.tiles(request.m, request.n, request.batch) * engine.groups * engine.block_m * engine.block_n
     return (ADDS_S + left / ADDED_BYTES_PER_S) * engine.later
 
 
@@ -124,7 +127,7 @@ def together(*times: float) -> float:
 
 def prepared_seconds(request: Request, engine: Engine) -> float:
     """Predicted: repacking or splitting, read and written once."""
-    element = bits_of(request.a_format) / 8
+    element = request.batch * bits_of(request.a_format) / 8
     if engine.pieces == 2:
         return PREPARE_S + 2 * element * (request.m + request.n) * request.k / PREPARE_BYTES_PER_S
     off = (0 if request.a_on_road else request.m) + (0 if request.b_on_road else request.n)

@@ -28,8 +28,8 @@ class Ready:
 
 
 def ready(torch: Any, a: Any, b: Any, d: Any, plan: Plan) -> Ready:
-    """The launches of a plan for two matrices into a third."""
-    device, sides = a.device.index, (a.shape[0], b.shape[1], a.shape[1])
+    """The launches of a plan for two matrices into a third, or for a batch of them where the plan is of one."""
+    device, sides = a.device.index, (a.shape[-2], b.shape[-1], a.shape[-1])
     (read_a, left), (read_b, right), to = lying(a, 1), lying(b, 0), row_major(d)
     copies = [copy for copy, given in ((read_a, a), (read_b, b)) if copy is not given]
     with torch.cuda.device(device):
@@ -43,11 +43,13 @@ def launches_of(
 ) -> tuple[list[Launch], list[Any]]:
     """The launches of a plan in their order, and the buffers that they need, which `torch` is asked for.
 
+    `sides` are a matrix's; operands are of a batch where the plan is.
+
     Nothing here depends on an address but by its last four bits and by holding it: `chain` moves what is made once.
     """
     sms = torch.cuda.get_device_properties(device).multi_processor_count
     if isinstance(plan.kernel, Tf32x3):
-        kept, workspace = workspace_of(plan.kernel, sides[0], sides[1], torch, device)
+        kept, workspace = workspace_of(plan.kernel, sides[0], sides[1], torch, device, d.batch)
         given = {"group_m": plan.group_m, "programs": sms, "workspace": workspace}
         return [tf32x3_launch(plan.kernel, a, b, d, sides, device, **given)], kept
     if isinstance(plan.kernel, Vector):
@@ -68,7 +70,7 @@ def launches_of(
         launches.append(launch)
         left = there.pop(0) if plan.repack_a else a
         right = there.pop(0) if plan.repack_b else b
-    kept, workspace = workspace_of(plan.kernel, sides[0], sides[1], torch, device)
+    kept, workspace = workspace_of(plan.kernel, sides[0], sides[1], torch, device, d.batch)
     buffers += kept
     launches += multiplying(
         plan.kernel,
@@ -92,5 +94,6 @@ def row_major(d: Any) -> Stored:
     """How the result lies: its rows along n."""
     found = stored(d, 1)
     if found is None or not found.along_k:
-        return Stored(d.data_ptr(), d.shape[0], d.shape[1], d.stride(0), d.element_size(), along_k=True)
+        batch, step = (d.shape[0], d.stride(0)) if d.dim() == 3 and d.shape[0] > 1 else (1, 0)
+        return Stored(d.data_ptr(), d.shape[-2], d.shape[-1], d.stride(-2), d.element_size(), True, batch, step)
     return found

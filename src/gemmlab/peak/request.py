@@ -11,7 +11,7 @@ ACCURACIES = ("vendor", "best", "fast")
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """One multiplication D (m, n) = A (m, k) B (k, n) as the planner sees it.
+    """One multiplication D (m, n) = A (m, k) B (k, n), or a batch of them, as the planner sees it.
 
     Raises GemmlabError for an unknown accuracy.
     """
@@ -30,9 +30,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     accuracy: str = "vendor"
     deterministic: bool = False  #: one order of sums, whatever m, n and the chip are
     sm_count: int = 132
+    batch: int = 1  #: multiplications of these sides, by one launch
 
     def __post_init__(self) -> None:
         if self.accuracy not in ACCURACIES:
             raise unknown_name("accuracy", str(self.accuracy), ACCURACIES)
-        if min(self.m, self.n, self.k) < 1:
-            raise GemmlabError(f"{self.m}x{self.n}x{self.k} has nothing to multiply")
+        if min(self.m, self.n, self.k, self.batch) < 1:
+            several = f"{self.batch} times " if self.batch != 1 else ""
+            raise GemmlabError(f"{several}{self.m}x{self.n}x{self.k} has nothing to multiply")

@@ -23,9 +23,9 @@ def workspace(sums: int, counters: int, torch: Any, device: int) -> Workspace:
     return buffers, (buffers[0].data_ptr(), buffers[1].data_ptr() if counters else 0)
 
 
-def workspace_of(kernel: Engine | Tf32x3, m: int, n: int, torch: Any, device: int) -> Workspace:
-    """What clusters of a kernel of tiles need for D (m, n); nothing where one cluster has all of k."""
-    tiles = kernel.tiles(m, n) if kernel.groups > 1 else 0
+def workspace_of(kernel: Engine | Tf32x3, m: int, n: int, torch: Any, device: int, batch: int = 1) -> Workspace:
+    """What clusters of a kernel of tiles need for all D (m, n); nothing where one cluster has all of k."""
+    tiles = kernel.tiles(m, n, batch) if kernel.groups > 1 else 0
     sums = tiles * kernel.groups * kernel.block_m * kernel.block_n
     counters = 0 if getattr(kernel, "later", False) else tiles * kernel.parts
     return workspace(sums, counters, torch, device)

@@ -22,7 +22,7 @@ FORMATS = {
 
 
 class Stored(msgspec.Struct, frozen=True):
-    """A matrix (rows, columns) of an operand, its rows contiguous and `ld` elements apart."""
+    """A matrix (rows, columns) of an operand, its rows contiguous and `ld` elements apart, or a batch of such."""
 
     address: int
     rows: int
@@ -30,11 +30,19 @@ class Stored(msgspec.Struct, frozen=True):
     ld: int
     element_bytes: int
     along_k: bool  #: rows run along k; else along m or n
+    batch: int = 1  #: matrices of these sides
+    step: int = 0  #: elements from one to the next; 0: they are the same one
 
     @property
     def on_road(self) -> bool:
         """Whether the copy engine can fetch from it."""
-        return self.address % ROAD_BYTES == 0 and self.ld * self.element_bytes % ROAD_BYTES == 0
+        starts = (self.address, self.ld * self.element_bytes, self.step * self.element_bytes)
+        return all(start % ROAD_BYTES == 0 for start in starts)
+
+    @property
+    def own(self) -> int:
+        """Matrices that differ: all of a batch, or one."""
+        return self.batch if self.step else 1
 
     @property
     def written_on_road(self) -> bool:
@@ -45,14 +53,17 @@ class Stored(msgspec.Struct, frozen=True):
 def stored(tensor: Any, k_axis: int) -> Stored | None:
     """The matrix that a two-dimensional tensor is; None where neither axis is contiguous, or rows overlap.
 
-    A side of one element may have any stride. Where both readings hold, rows run along k.
+    A tensor of three axes is a batch, the first one's. A side of one element may have any stride. Where both readings
+    hold, rows run along k.
     """
-    sides, strides = tuple(tensor.shape), tuple(tensor.stride())
+    sides, strides = tuple(tensor.shape[-2:]), tuple(tensor.stride()[-2:])
+    batch = tensor.shape[0] if tensor.dim() == 3 else 1
+    step = tensor.stride(0) if batch > 1 else 0
     for axis in (k_axis, 1 - k_axis):
         columns, rows = sides[axis], sides[1 - axis]
-        step = strides[1 - axis] if rows > 1 else columns
-        if (columns == 1 or strides[axis] == 1) and step >= columns:
-            return Stored(tensor.data_ptr(), rows, columns, step, tensor.element_size(), axis == k_axis)
+        ld = strides[1 - axis] if rows > 1 else columns
+        if (columns == 1 or strides[axis] == 1) and ld >= columns:
+            return Stored(tensor.data_ptr(), rows, columns, ld, tensor.element_size(), axis == k_axis, batch, step)
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from torch.autograd import forward_ad
 
 from gemmlab.peak.alike import alike, never
 from gemmlab.peak.asking import asked, lying, request_of
+from gemmlab.peak.batches import at_once
 from gemmlab.peak.choosing import plan_for
 from gemmlab.peak.operator import Product
 from gemmlab.peak.planned import Plan
@@ -73,11 +75,13 @@ def plan(
     """How `matmul` would multiply these tensors: kernel, sizes, what is repacked, and the order of the sums.
 
     Without `tuned` it is the model's alone, whatever `tune` has measured; GEMMLAB_TUNED=0 in the environment asks the
-    same of `matmul` too. Raises GemmlabError as `matmul` does.
+    same of `matmul` too. Of a batch it is the plan of all where one launch multiplies them (`batched`), else that of
+    the first matrices. Raises GemmlabError as `matmul` does.
     """
     left, right, _, d = asked(torch, a, b, out)
-    request = request_of(torch, left, right, d, accuracy, deterministic)
-    return chosen(request, device_of(torch, a.device.index)) if tuned else plan_for(request)
+    device = device_of(torch, a.device.index)
+    choose = partial(chosen, device=device) if tuned else plan_for
+    return at_once(torch, (left, right, d), accuracy, deterministic, choose)[2]
 
 
 def has_tangent(*tensors: Any) -> bool:

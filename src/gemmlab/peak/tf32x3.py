@@ -42,6 +42,7 @@ class Tf32x3(msgspec.Struct, frozen=True, kw_only=True):
     parts: int = 1  #: programs of one cluster that share k
     groups: int = 1  #: clusters that share k; their sums meet in global memory
     early: bool = False  #: starts before the kernel in front of it has ended
+    batched: bool = False  #: several multiplications of the same sides
 
     def __post_init__(self) -> None:
         if self.warpgroups and (self.block_m != 16 * self.warps_m or self.warps_m % 4 or self.block_k != 32):
@@ -97,10 +98,10 @@ class Tf32x3(msgspec.Struct, frozen=True, kw_only=True):
         """Programs that share k of one tile."""
         return self.parts * self.groups
 
-    def tiles(self, m: int, n: int) -> int:
-        """Tiles of D (m, n)."""
+    def tiles(self, m: int, n: int, batch: int = 1) -> int:
+        """Tiles of all D (m, n) of a batch."""
         rows, columns = (n, m) if self.swapped else (m, n)
-        return ceil_div(rows, self.block_m) * ceil_div(columns, self.block_n)
+        return batch * ceil_div(rows, self.block_m) * ceil_div(columns, self.block_n)
 
     def instruction(self) -> str:
         """The function `wgmma`: a warpgroup's rows of A from registers, at two k of each 16; a step of 8 k."""
@@ -153,6 +154,7 @@ class Problem(ctypes.Structure):
         ("refused_rows", ctypes.c_int),
         ("shares", ctypes.c_void_p),
         ("arrived", ctypes.c_void_p),
+        *((name, ctypes.c_longlong) for name in ("a_step", "b_step", "d_step")),
     )
 
 
@@ -181,7 +183,7 @@ def tf32x3_launch(
     refused: tuple[int, int] = (0, 0),
     workspace: tuple[int, int] = (0, 0),
 ) -> Launch:
-    """The launch that multiplies A (m, k) by B (k, n) into D's rows; `sides` are m, n, k.
+    """The launch that multiplies A (m, k) by B (k, n) into D's rows, or those of a batch; `sides` are m, n, k.
 
     A form of one share walks over its tiles with at most `programs`. `refused` is an address and a number of bytes, one
     for each of D's rows and then of its columns: where it is given, only results that have one that is not zero are
@@ -191,7 +193,8 @@ def tf32x3_launch(
     left, right = (b, a) if form.swapped else (a, b)
     rows, columns = (n, m) if form.swapped else (m, n)
     operands = [Operand(each.address, each.ld) for each in (left, right)]
-    problem = Problem(rows, columns, k, group_m, *operands, d.address, d.ld, *refused, *workspace)
+    steps = (left.step, right.step, d.step)
+    problem = Problem(rows, columns, k, group_m, *operands, d.address, d.ld, *refused, *workspace, *steps)
     tiles = form.tiles(m, n)
-    grid = tiles * form.shares if form.shares > 1 else min(tiles, programs)
-    return tf32x3_kernel(form, device).prepare((grid,), form.threads, (problem,), early=form.early)
+    grid = (tiles * form.shares if form.shares > 1 or form.batched else min(tiles, programs), d.batch)
+    return tf32x3_kernel(form, device).prepare(grid, form.threads, (problem,), early=form.early)

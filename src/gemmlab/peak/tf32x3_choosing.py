@@ -44,8 +44,10 @@ def by_warpgroups(count: int, block_n: int) -> Tf32x3:
     )
 
 
+FULL = by_warps(64, 32, 128, 1, 1, 8)  # a thread's registers are all taken: a batch's pointers would be spilled
 FORMS = (
-    *(by_warps(64, width, 128, 1, 1, 8) for width in (8, 16, 32)),
+    *(by_warps(64, width, 128, 1, 1, 8) for width in (8, 16)),
+    FULL,
     by_warps(64, 64, 64, 1, 2, 4),
     by_warps(32, 64, 64, 1, 2, 4),
     by_warps(128, 64, 64, 2, 2, 2),
@@ -53,6 +55,7 @@ FORMS = (
     *(by_warpgroups(count, width) for count in (1, 2) for width in (16, 32, 64, 128)),
 )
 MOST_GROUPS = 16
+MOST_BATCH = 65_535  # blocks along y of a grid: CUDA C++ Programming Guide, technical specifications
 LEAST_K = 256  # of a form whose sums stay in the tensor core over 32 k: below, they err by more than multiply-adds
 
 HMMA_CYCLES = 6.1  # of a quarter of an SM for 16 x 8 x 8 products, measured
@@ -72,11 +75,11 @@ def tf32x3_plans(request: Request) -> Iterator[Plan]:
     """Plans for float32: none in the one order that determinism asks for, none where one product is accurate enough."""
     if {request.a_format, request.b_format, request.d_format} != {"float32"} or request.deterministic:
         return
-    if request.accuracy == "fast" and request.a_along_k and request.b_along_k:
+    if (request.accuracy == "fast" and request.a_along_k and request.b_along_k) or request.batch > MOST_BATCH:
         return
     for swapped, base in product((False, True), FORMS):
         form = shaped(request, base, swapped)
-        if form.warpgroups and request.k < LEAST_K:
+        if (form.warpgroups and request.k < LEAST_K) or (base == FULL and form.batched):
             continue
         for parts, groups in shares_of(request, form):
             shared = replace(form, parts=parts, groups=groups)
@@ -85,7 +88,7 @@ def tf32x3_plans(request: Request) -> Iterator[Plan]:
 
 def shares_of(request: Request, form: Tf32x3) -> Iterator[tuple[int, int]]:
     """Programs of a cluster, and clusters, that share k: powers of two, and as many clusters as fill the chip."""
-    most, tiles = ceil_div(request.k, form.block_k), form.tiles(request.m, request.n)
+    most, tiles = ceil_div(request.k, form.block_k), form.tiles(request.m, request.n, request.batch)
     for parts in FITTING:
         filling = FITTING[parts] * request.sm_count // SMS // (parts * tiles)
         for groups in sorted({1, 2, 4, 8, min(filling, MOST_GROUPS)} - {0}):
@@ -97,7 +100,8 @@ def shaped(request: Request, base: Tf32x3, swapped: bool) -> Tf32x3:
     """The form for operands that lie so, with the deepest ring that fits."""
     left, right = (request.a_along_k, request.a_on_road), (request.b_along_k, request.b_on_road)
     (a_along, a_wide), (b_along, b_wide) = (right, left) if swapped else (left, right)
-    found = replace(base, a_sides=not a_along, b_sides=not b_along, a_wide=a_wide, b_wide=b_wide, swapped=swapped)
+    lying = {"a_sides": not a_along, "b_sides": not b_along, "a_wide": a_wide, "b_wide": b_wide}
+    found = replace(base, **lying, swapped=swapped, batched=request.batch > 1)
     while found.stages < MOST_STAGES:
         try:
             found = replace(found, stages=found.stages + 1, groups=2)
@@ -122,12 +126,13 @@ def tf32x3_seconds(request: Request, form: Tf32x3) -> float:
     """Predicted: turns of 16 k or what feeds them, waves of tiles, bringing sums together, memory."""
     results = form.block_m * form.block_n
     step = max(turn_cycles(form), (form.block_m + form.block_n) * 64 / FEED_BYTES)
-    waves = ceil_div(form.tiles(request.m, request.n) * form.shares, FITTING[form.parts] * request.sm_count // SMS)
+    programs = form.tiles(request.m, request.n, request.batch) * form.shares
+    waves = ceil_div(programs, FITTING[form.parts] * request.sm_count // SMS)
     turns = ceil_div(ceil_div(request.k, form.block_k), form.shares) * form.block_k / 16
     tile = turns * step + TILE_CYCLES
     if form.parts > 1:
         tile += SHARE_CYCLES + PART_CYCLES * results
     if form.groups > 1:
         tile += SHARE_CYCLES + 4 * results * (form.groups + 1) / form.parts / GROUP_BYTES
-    bytes_ = 4 * ((request.m + request.n) * request.k + request.m * request.n)
+    bytes_ = 4 * request.batch * ((request.m + request.n) * request.k + request.m * request.n)
     return LAUNCH_S + together(waves * tile / CLOCK_HZ, bytes_ / (DRAM_SHARE * DRAM_BYTES_PER_S))

@@ -75,9 +75,9 @@ class Bench:
         self.exact = a.double() @ b.double()
         self.norm = float(self.exact.norm()) or 1.0
         self.most_error = WRONG
-        bytes_ = sum(each.numel() * each.element_size() for each in (a, b, d))
+        bytes_ = sum(map(bytes_of, (a, b, d)))
         count = max(1, min(MOST_CALLS, math.ceil(3 * L2_BYTES / bytes_)))
-        self.sets = [(alike(torch, a).copy_(a), alike(torch, b).copy_(b), alike(torch, d)) for _ in range(count)]
+        self.sets = [(copy_of(torch, a), copy_of(torch, b), alike(torch, d)) for _ in range(count)]
         self.pool = torch.cuda.graph_pool_handle()  # one for all: no graph leaves anything in it
         self.graphs: dict[Plan, tuple[Any, int, float]] = {}
         self.chains: dict[Plan, Chain] = {}
@@ -141,7 +141,7 @@ class Bench:
     def chain(self, plan: Plan) -> Chain:
         """A plan's launches; all sets lie alike."""
         a, b, d = self.sets[0]
-        sides = (a.shape[0], b.shape[1], a.shape[1])
+        sides = (a.shape[-2], b.shape[-1], a.shape[-1])
         return Chain(self.torch, plan, lying(a, 1)[1], lying(b, 0)[1], row_major(d), sides, a.device.index)
 
     def error(self, call: Callable[[], object], sets: Sequence[tuple[Any, Any, Any]]) -> float:
@@ -201,6 +201,21 @@ class Bench:
 def pause_s(whole: float) -> float:
     """Seconds of rest before a replay that lasts so long."""
     return max(PAUSE_S, RESTED * whole)
+
+
+def bytes_of(tensor: Any) -> int:
+    """Bytes that a tensor has of its own: of a batch in which one matrix stands for all, that one's."""
+    own: int = math.prod(side for side, step in zip(tensor.shape, tensor.stride(), strict=True) if step)
+    size: int = tensor.element_size()
+    return own * size
+
+
+def copy_of(torch: Any, of: Any) -> Any:
+    """A tensor with the same numbers, strides and alignment."""
+    found = alike(torch, of)
+    shared = of.dim() == 3 and of.stride(0) == 0
+    (found[0] if shared else found).copy_(of[0] if shared else of)
+    return found
 
 
 def alike(torch: Any, of: Any) -> Any:

@@ -6,6 +6,7 @@ import datetime
 import hashlib
 import statistics
 from collections.abc import Sequence
+from functools import partial
 from importlib import metadata
 from typing import Any, NamedTuple, Protocol
 
@@ -182,11 +183,12 @@ def versions_of(torch: Any) -> dict[str, str]:
 def tune(a: Any, b: Any, out: Any = None, accuracy: str = "vendor", deterministic: bool = False) -> Found:
     """Measure plans for A (m, k) times B (k, n) on their GPU; `matmul` uses the fastest from now on, in later runs too.
 
-    Arguments are `matmul`'s; of a batch the first matrices are measured. Some forty plans are compiled side by side,
-    which takes seconds where they are not kept from before, held against float64, and timed by CUDA graphs over copies
-    of the operands, more than three times the L2 where they are small; the memory of the copies and of float64 operands
-    is needed. Pauses keep the chip off its power limit; of multiplications that take a millisecond or longer the last
-    rounds are without them. A result's accuracy never changes, nor, with `deterministic`, the order of its sums.
+    Arguments are `matmul`'s; of a batch whose matrices go one by one the first are measured. Some forty plans are
+    compiled side by side, which takes seconds where they are not kept from before, held against float64, and timed by
+    CUDA graphs over copies of the operands, more than three times the L2 where they are small; the memory of the copies
+    and of float64 operands is needed. Pauses keep the chip off its power limit; of multiplications that take a
+    millisecond or longer the last rounds are without them. A result's accuracy never changes, nor, with
+    `deterministic`, the order of its sums.
 
     Returns the plan, its time and the model's in seconds, their spread, and all that was tried. It is remembered in the
     user's folder of caches (`gemmlab/tuned`) if it surely beats the model's choice, as `gemmlab.peak.paired` tells; an
@@ -197,18 +199,19 @@ def tune(a: Any, b: Any, out: Any = None, accuracy: str = "vendor", deterministi
     import torch
 
     from gemmlab.peak import tensors
-    from gemmlab.peak.asking import asked, request_of
+    from gemmlab.peak.asking import asked
+    from gemmlab.peak.batches import at_once
 
     left, right, _, d = asked(torch, a, b, out)
     if min(*left.shape, right.shape[-1]) == 0:
         raise GemmlabError(f"{tuple(a.shape)} times {tuple(b.shape)} has nothing to multiply")
-    if left.dim() == 3:
-        left, right, d = left[0], right[0], d[0]
-    request, device = request_of(torch, left, right, d, accuracy, deterministic), device_of(torch, left.device.index)
+    device = device_of(torch, left.device.index)
+    choose = partial(chosen, device=device)
+    (left, right, d), request, known = at_once(torch, (left, right, d), accuracy, deterministic, choose)
     compiler = Compiler()
     try:
         with torch.no_grad(), torch.cuda.device(left.device):
-            first = [chosen(request, device), *various(request, MOST)]
+            first = [known, *various(request, MOST)]
             compiler.begin(first)
             bench = Bench(torch, left, right, d, compiler)
             found = search(request, bench.tried, first)

@@ -53,7 +53,7 @@ def vector_plans(request: Request) -> Iterator[Plan]:
     """Plans by threads for a few vectors: none in the one order that determinism asks for."""
     eight = bits_of(request.a_format) == bits_of(request.b_format) == 8
     formats = {request.a_format, request.b_format}
-    if request.deterministic or not formats <= set(KINDS) or not (len(formats) == 1 or eight):
+    if request.deterministic or request.batch > 1 or not formats <= set(KINDS) or not (len(formats) == 1 or eight):
         return
     if request.d_format not in OUTPUTS:
         return

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from gemmlab.peak.alike import never
-from gemmlab.peak.asking import asked, extent, lying, request_of
+from gemmlab.peak.asking import asked, extent, lies, request_of
+from gemmlab.peak.batches import folds, whole_plan
 from gemmlab.peak.chain import Chain, ImmovableError
 from gemmlab.peak.driver import enter
 from gemmlab.peak.ready import row_major
 from gemmlab.peak.store import chosen, device_of
-from gemmlab.peak.stored import MOST_SIDE, ROAD_BYTES
+from gemmlab.peak.stored import ROAD_BYTES
 from gemmlab.peak.zeros import Zeros
 
 ROAD = -ROAD_BYTES  # of an address, all but what it is past a multiple of 16
@@ -23,7 +24,7 @@ class Warm:
     """What one thread keeps for tensors of some shapes, strides, types and alignments; none of their memory.
 
     `chains` are those of a batch's first matrices, after which alignments repeat; `steps` are bytes between its `count`
-    matrices of A, B and D.
+    matrices of A, B and D. A batch that one launch multiplies counts as one.
     """
 
     def __init__(
@@ -90,6 +91,12 @@ def warm(
     if left.dim() == 3 and folds(left, right, to):
         left, right, to = left.flatten(0, 1), right[0], to.flatten(0, 1)
     count = left.shape[0] if left.dim() == 3 else 1
+    if count > 1:
+        with torch.cuda.device(a.device):
+            enter(a.device.index)
+            whole = chain_of(torch, left, right, to, accuracy, deterministic)
+        if whole is not None:
+            return Warm(torch, a, b, d, [whole], (0, 0, 0), 1)
     steps = tuple(each.stride(0) * each.element_size() if each.dim() == 3 else 0 for each in (left, right, to))
     period = min(count, math.lcm(*(ROAD_BYTES // math.gcd(ROAD_BYTES, step) for step in steps)))
     chains = []
@@ -104,24 +111,23 @@ def warm(
     return Warm(torch, a, b, d, chains, (steps[0], steps[1], steps[2]), count)
 
 
-def folds(left: Any, right: Any, to: Any) -> bool:
-    """Whether a batch is one multiplication: all of it with one B, the rows of its A and of its D equally far apart."""
-    batch, rows = left.shape[:2]
-    return (
-        right.stride(0) == 0
-        and batch * rows <= MOST_SIDE
-        and all(each.stride(0) == rows * each.stride(1) for each in (left, to))
-    )
-
-
 def chain_of(torch: Any, a: Any, b: Any, d: Any, accuracy: str, deterministic: bool) -> Chain | None:
-    """The chain of three matrices, whose device is current; None where an operand must be copied, or it cannot move."""
-    (read_a, left), (read_b, right) = lying(a, 1), lying(b, 0)
-    if read_a is not a or read_b is not b:
+    """The chain of three matrices, or batches, whose device is current.
+
+    None where an operand must be copied, where the chain cannot move, or where a batch's matrices go one by one.
+    """
+    left, right = lies(a, 1), lies(b, 0)
+    if left is None or right is None:
         return None
-    plan = chosen(request_of(torch, a, b, d, accuracy, deterministic), device_of(torch, a.device.index))
+    request, choose = (
+        request_of(torch, a, b, d, accuracy, deterministic),
+        partial(chosen, device=device_of(torch, a.device.index)),
+    )
+    plan = choose(request) if left.batch == 1 else whole_plan(request, choose)
+    if plan is None:
+        return None
     try:
-        return Chain(torch, plan, left, right, row_major(d), (a.shape[0], b.shape[1], a.shape[1]), a.device.index)
+        return Chain(torch, plan, left, right, row_major(d), (a.shape[-2], b.shape[-1], a.shape[-1]), a.device.index)
     except ImmovableError:
         return None
 

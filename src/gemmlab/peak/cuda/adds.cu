@@ -29,10 +29,12 @@ extern "C" __global__ void __launch_bounds__(32 * BESIDE * SLICES, 1) adds(const
 #pragma unroll
   for (int of = 1; of < SLICES; of++) add_to(shares[0], found[of][thread]);
   const Place own(place % CLUSTER);
-  int row, column;
-  tiles_of(p).at(place / CLUSTER, row, column);
+  const Tiles tiles = tiles_of(p);
+  int row, column, number = place / CLUSTER;
+  const Problem its = own_problem(p, tiles.matrix_of(number));
+  tiles.at(number, row, column);
   row = (row * SPREAD + own.down) * BLOCK_M + 64 * consumer + 16 * warp + lane / 4;
   column = (column * ACROSS + own.across) * BLOCK_N + 8 * four + 2 * (lane % 4);
-  two_results(p, row, column, shares[0].x, shares[0].y);
-  two_results(p, row + 8, column, shares[0].z, shares[0].w);
+  two_results(its, row, column, shares[0].x, shares[0].y);
+  two_results(its, row + 8, column, shares[0].z, shares[0].w);
 }

@@ -11,7 +11,7 @@
 // half of A each); RESIDENT (programs that an SM holds, also of the launch behind); PARTS (programs of one cluster that share
 // k; their sums meet in shared memory), GROUPS (clusters that share k; theirs meet in global memory), LATER (where adds.cu adds
 // them), LEAN (registers are left for its programs, which wait on the same SMs); EARLY (programmatic dependent launch);
-// WGMMA_TEXT.
+// BATCHED (several multiplications of these sides, whose tiles are walked one after another's); WGMMA_TEXT.
 #define SHARES (PARTS * GROUPS)
 #include "float_rows.cuh"
 #include "shares.cuh"
@@ -59,7 +59,7 @@ extern "C" __global__ void __launch_bounds__(LEAN ? LEAN_THREADS : THREADS, RESI
   __syncthreads();
   if (PARTNERS > 1) asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
   const Tiles tiles = tiles_of(p);
-  const int steps = (p.k + TILE_K - 1) / TILE_K, count = tiles.down * tiles.across;
+  const int steps = (p.k + TILE_K - 1) / TILE_K, count = tiles.down * tiles.across * (BATCHED ? p.batch : 1);
   // with shares of k a cluster has one tile, and GROUPS clusters have the same one
   const Place own(blockIdx.x % (SPREAD * ACROSS));
   const int part = blockIdx.x % PARTS, group_of = blockIdx.x / CLUSTER % GROUPS, share = group_of * PARTS + part;
@@ -77,15 +77,17 @@ extern "C" __global__ void __launch_bounds__(LEAN ? LEAN_THREADS : THREADS, RESI
     if (CONSUMERS == 2 && !LEAN) asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
     if (thread == 0) {
       for (int tile = first_tile; tile < count; tile += tile_step) {
-        int row, column;
-        tiles.at(tile, row, column);
+        int row, column, number = tile;
+        const int matrix = tiles.matrix_of(number);
+        tiles.at(number, row, column);
         row = (row * SPREAD + own.down) * BLOCK_M;
         column = (column * ACROSS + own.across) * BLOCK_N;
         for (int step = begin; step < end; step++) {
           barrier_wait(empty + 8 * stage, parity ^ 1);
           const u32 arrived = full + 8 * stage;
           barrier_expect(arrived, STAGE_BYTES);
-          fetch_stage(ring + stage * STAGE_BYTES, arrived, a_map, b_map, row, column, step, p.k, own);
+          fetch_stage(ring + stage * STAGE_BYTES, arrived, a_map, b_map, row, column, step, p.k, own, matrix * p.a_several,
+                      matrix * p.b_several);
           if (++stage == STAGES) stage = 0, parity ^= 1;
         }
       }
@@ -120,8 +122,10 @@ extern "C" __global__ void __launch_bounds__(LEAN ? LEAN_THREADS : THREADS, RESI
     float cross[SUMS];
 #endif
     for (int tile = first_tile; tile < count; tile += tile_step) {
-      int row, column;
-      tiles.at(tile, row, column);
+      int row, column, number = tile;
+      const int matrix = tiles.matrix_of(number);
+      [[maybe_unused]] const Problem its = own_problem(p, matrix);
+      tiles.at(number, row, column);
       row = (row * SPREAD + own.down) * BLOCK_M + 64 * consumer;
       column = (column * ACROSS + own.across) * BLOCK_N;
 #if PROMOTE
@@ -221,10 +225,10 @@ extern "C" __global__ void __launch_bounds__(LEAN ? LEAN_THREADS : THREADS, RESI
           for (int of = 0; of < GROUPS; of++) shares[of] = __ldcg(by_group + of * GROUP_FOURS + at);
 #pragma unroll
           for (int of = 1; of < GROUPS; of++) add_to(shares[0], shares[of]);
-          four_results(p, row + own + at / ROW_FOURS, column, at % ROW_FOURS * 4, shares[0]);
+          four_results(its, row + own + at / ROW_FOURS, column, at % ROW_FOURS * 4, shares[0]);
         }
 #else
-        four_results(p, row + own + at / ROW_FOURS, column, at % ROW_FOURS * 4, found);
+        four_results(its, row + own + at / ROW_FOURS, column, at % ROW_FOURS * 4, found);
 #endif
       }
 #elif OUT == 2
@@ -232,16 +236,16 @@ extern "C" __global__ void __launch_bounds__(LEAN ? LEAN_THREADS : THREADS, RESI
 #pragma unroll
       for (int at = 0; at < SUMS; at += 2) {
         const int of = row + top + 8 * (at / 2 % 2), along = left + 8 * (at / 4);
-        two_results(p, of, column + along, total[at], total[at + 1]);
+        two_results(its, of, column + along, total[at], total[at + 1]);
       }
 #elif OUT == 3
-      put_sums(p, row, column, total, warp, lane);
+      put_sums(its, row, column, total, warp, lane);
 #elif OUT == 4
-      put_float_rows(p, row, column, total, block, warp, lane);
+      put_float_rows(its, row, column, total, block, warp, lane);
 #else
 #if OUT == 1
       const int d_row = SWAPPED ? column : row, d_column = SWAPPED ? row : column;
-      u16* to = (u16*)p.d + d_row * p.ldd + d_column;
+      u16* to = (u16*)its.d + d_row * p.ldd + d_column;
       loose_rows(total, block, to, p.ldd, p.m - d_row, p.n - d_column, group, warp, lane);
 #else
 #pragma unroll
@@ -253,7 +257,7 @@ extern "C" __global__ void __launch_bounds__(LEAN ? LEAN_THREADS : THREADS, RESI
         block_of(total, first, next, warp, lane);
         fence_for_engines();
         warpgroup_barrier(group);
-        if (local == 0) put(&d_map, next, SWAPPED ? row : column + first, SWAPPED ? column + first : row);
+        if (local == 0) put(&d_map, next, SWAPPED ? row : column + first, SWAPPED ? column + first : row, matrix);
       }
 #endif
 #endif

@@ -9,4 +9,15 @@ struct Tiles {
     row = first + number % whole % height;
     column = number % whole / height;
   }
+
+  // Of a batch, the multiplication that a tile is of; `tile` becomes its number there.
+  __device__ __forceinline__ int matrix_of(int& tile) const {
+#if BATCHED
+    const int each = down * across, found = tile / each;
+    tile -= found * each;
+    return found;
+#else
+    return 0;
+#endif
+  }
 };

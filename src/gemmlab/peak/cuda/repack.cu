@@ -1,7 +1,7 @@
 // Operands whose rows are off the copy engine's road (16 bytes), copied to rows that are on it, zeros behind each. Both
 // operands in one launch. A warp has a piece of a row: each thread loads 16 aligned bytes and the 16 behind them, which its
 // neighbour has just asked for too, and shifts its target's out of the 32. Pieces are short, so that long rows make as many
-// warps as short ones, and no warp's end is long.
+// warps as short ones, and no warp's end is long. BATCHED: rows are several matrices', those of the target one behind another.
 #include "shift.cuh"
 
 typedef unsigned int u32;
@@ -11,7 +11,17 @@ struct Copy {
   const unsigned char* source;
   unsigned char* target;
   long long rows, row_bytes, source_step, target_step;  // steps between rows in bytes; the target's a multiple of 128
+  long long each, matrix_step;  // of BATCHED: rows of one matrix, and bytes between two in the source
 };
+
+__device__ __forceinline__ const unsigned char* row_of(const Copy& copy, u32 row) {
+#if BATCHED
+  const u32 each = (u32)copy.each;
+  return copy.source + row / each * copy.matrix_step + row % each * copy.source_step;
+#else
+  return copy.source + row * copy.source_step;
+#endif
+}
 
 constexpr int WARPS = 8, DEEP = 4;  // strips of 512 bytes in a piece: all are on their way before the first is stored
 constexpr u32 PIECE = 32 * DEEP;    // chunks of 16 bytes, at most
@@ -46,7 +56,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, 4)
   if (row >= copy.rows) return;
   const u32 wanted = (u32)(copy.target_step / 16), share = ((wanted + pieces - 1) / pieces + 7) / 8 * 8;
   const u32 begin = piece * share, end = min(wanted, begin + share);
-  const unsigned char* from = copy.source + row * copy.source_step;
+  const unsigned char* from = row_of(copy, row);
   const int past = (int)((u64)from & 15);
   const uint4* aligned = (const uint4*)(from - past);
   uint4* to = (uint4*)(copy.target + row * copy.target_step);

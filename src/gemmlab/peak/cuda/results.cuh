@@ -15,7 +15,19 @@ struct Problem {
   const float* column_scale;
   float* shares;       // of GROUPS: sums of each tile, group by group
   u32* arrived;        // how many groups have brought theirs, a number for each tile and program of a cluster; zeros
+  int batch;           // of BATCHED: how many multiplications,
+  int a_several, b_several;  // whether each has its own A and B, of the sums' rows and columns: 1, or all have the same: 0,
+  long long d_step;    // and bytes between their D
 };
+
+// The problem with the D of one of a batch.
+DEVICE Problem own_problem(const Problem& p, int matrix) {
+  Problem found = p;
+#if BATCHED
+  found.d = (char*)p.d + matrix * p.d_step;
+#endif
+  return found;
+}
 
 // Tiles of a cluster, in the rows and columns of the sums: D's own, or its transpose's.
 DEVICE Tiles tiles_of(const Problem& p) {

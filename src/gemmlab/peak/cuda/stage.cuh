@@ -29,19 +29,21 @@ DEVICE int partner(const Place& own, int at) {
   return there.number();
 }
 
-// All boxes of step `step` of k into a stage, whose barrier counts them; `piece_k` is how far apart pieces are along k.
+// All boxes of step `step` of k into a stage, whose barrier counts them; `piece_k` is how far apart pieces are along k,
+// `of_a` and `of_b` which matrices of a batch are multiplied.
 DEVICE void fetch_stage(u32 stage, u32 barrier, const TensorMap& a_map, const TensorMap& b_map, int row, int column, int step,
-                        int piece_k, const Place& own) {
+                        int piece_k, const Place& own, int of_a, int of_b) {
   const int k = step * TILE_K;
 #pragma unroll
   for (int piece = 0; piece < PIECES; piece++) {
 #if A_SIDES
 #pragma unroll
     for (int box = 0; box < CONSUMERS; box++)
-      if (box % ACROSS == own.across) fetch<ACROSS>(stage + box * SIDES_BOX, &a_map, row + 64 * box, k, barrier, own.same_rows());
+      if (box % ACROSS == own.across)
+        fetch<ACROSS>(stage + box * SIDES_BOX, &a_map, row + 64 * box, k, of_a, barrier, own.same_rows());
 #else
     fetch<ACROSS>(stage + piece * A_BYTES + own.across * (A_BYTES / ACROSS), &a_map, piece * piece_k + k,
-                  row + own.across * (BLOCK_M / ACROSS), barrier, own.same_rows());
+                  row + own.across * (BLOCK_M / ACROSS), of_a, barrier, own.same_rows());
 #endif
   }
 #pragma unroll
@@ -51,10 +53,10 @@ DEVICE void fetch_stage(u32 stage, u32 barrier, const TensorMap& a_map, const Te
 #pragma unroll
     for (int box = 0; box < (BLOCK_N + 63) / 64; box++)
       if (box % SPREAD == own.down)
-        fetch<SPREAD>(to + box * SIDES_BOX, &b_map, column + 64 * box, k, barrier, own.same_columns());
+        fetch<SPREAD>(to + box * SIDES_BOX, &b_map, column + 64 * box, k, of_b, barrier, own.same_columns());
 #else
-    fetch<SPREAD>(to + own.down * (B_BYTES / SPREAD), &b_map, piece * piece_k + k, column + own.down * (BLOCK_N / SPREAD), barrier,
-                  own.same_columns());
+    fetch<SPREAD>(to + own.down * (B_BYTES / SPREAD), &b_map, piece * piece_k + k, column + own.down * (BLOCK_N / SPREAD), of_b,
+                  barrier, own.same_columns());
 #endif
   }
 }

@@ -9,7 +9,7 @@
 // (warps by their part of the tile), WARPS_K (by their turn of 16 k); STAGES; A_SIDES, B_SIDES (operands whose rows run along m,
 // n); A_WIDE, B_WIDE (base and rows at multiples of 16 bytes); SWAPPED (A is D's columns' operand: sums are D's transpose's);
 // PARTS (programs of a cluster that share k; sums meet in shared memory), GROUPS (clusters that share k; in global memory); EXACT
-// (six products, by mma.sync); EARLY.
+// (six products, by mma.sync); EARLY; BATCHED (several multiplications of these sides, by blockIdx.y).
 #include "order.cuh"
 #include "refused.cuh"
 #include "transport.cuh"
@@ -86,7 +86,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     column *= BLOCK_N;
     const int d_row = SWAPPED ? column : row, d_column = SWAPPED ? row : column;
     if (!any_wanted(p, d_row, d_column)) continue;
-    Fetch fetch(p, row, column, begin, end, ring);
+    Fetch fetch(own_problem(p), row, column, begin, end, ring);
     Sums sums = {};
     tile_products(sums, ring, begin, end, fetch);
     asm volatile("cp.async.wait_group 0;" ::: "memory");
@@ -96,8 +96,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     // four neighbours at a time, a cluster's programs take turns; all shares are added in one order
     constexpr int ACROSS = D_COLUMNS / 4, FOURS = D_ROWS * ACROSS;
     bool all = true;
+    const Problem its = own_problem(p);
 #if GROUPS > 1
-    float4* by_group = (float4*)p.shares + (long long)tile * GROUPS * FOURS;
+    const int place = BATCHED ? blockIdx.y * count + tile : tile;
+    float4* by_group = (float4*)p.shares + (long long)place * GROUPS * FOURS;
 #endif
     for (int at = part * THREADS + thread; at < FOURS; at += PARTS * THREADS) {
       const u32 there = ring + 4 * (at / ACROSS * D_PITCH + at % ACROSS * 4);
@@ -112,7 +114,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     }
     __threadfence();
     __shared__ u32 before;
-    u32* arrived = p.arrived + tile * PARTS + part;
+    u32* arrived = p.arrived + place * PARTS + part;
     __syncthreads();
     if (thread == 0) before = atomicAdd(arrived, 1u);
     __syncthreads();
@@ -125,15 +127,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         for (int from = 0; from < GROUPS; from++) of[from] = __ldcg(by_group + from * FOURS + at);
 #pragma unroll
         for (int from = 1; from < GROUPS; from++) add_to(of[0], of[from]);
-        all &= four_results(p, d_row + at / ACROSS, d_column + at % ACROSS * 4, of[0]);
+        all &= four_results(its, d_row + at / ACROSS, d_column + at % ACROSS * 4, of[0]);
       }
 #else
-      all &= four_results(p, d_row + at / ACROSS, d_column + at % ACROSS * 4, of[0]);
+      all &= four_results(its, d_row + at / ACROSS, d_column + at % ACROSS * 4, of[0]);
 #endif
     }
     if (!all)
       for (int at = part * THREADS + thread; at < FOURS; at += PARTS * THREADS)
-        again(p, d_row + at / ACROSS, d_column + at % ACROSS * 4);
+        again(its, d_row + at / ACROSS, d_column + at % ACROSS * 4);
     programs_barrier();  // the ring is filled again, or the program ends, when no peer reads it
   }
 }

@@ -12,7 +12,20 @@ struct Problem {
   int refused_rows;              // how many there are
   float* shares;         // of GROUPS: sums of each tile, group by group
   u32* arrived;          // how many groups have brought theirs, a number for each tile and program of a cluster; zeros
+  long long a_step, b_step, d_step;  // of BATCHED: elements between two multiplications' A, B and D
 };
+
+// The problem with the operands and the D of a program's multiplication of a batch.
+DEVICE Problem own_problem(const Problem& p) {
+  Problem found = p;
+#if BATCHED
+  const long long matrix = blockIdx.y;
+  found.a.at += matrix * p.a_step;
+  found.b.at += matrix * p.b_step;
+  found.d += matrix * p.d_step;
+#endif
+  return found;
+}
 
 DEVICE void add_to(float4& sum, const float4& more) {
   sum.x += more.x;

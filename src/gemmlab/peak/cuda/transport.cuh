@@ -53,28 +53,36 @@ DEVICE void barrier_wait(u32 barrier, u32 parity) {
 
 DEVICE void prefetch(const TensorMap* map) { asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory"); }
 
+// A box of a map: its first element, and, of a batch, which matrix it is of.
+#if BATCHED
+#define RANK "3d"
+#define BOX "{%2, %3, %6}"
+#else
+#define RANK "2d"
+#define BOX "{%2, %3}"
+#endif
+
 // One box of the matrix, its first element at (inner, outer); what lies outside the matrix arrives as zeros. Into this
 // program's shared memory, or at the same place into those of the cluster's programs `who`, a bit each, whose barriers all
 // count it.
 template <int PROGRAMS = 1>
-DEVICE void fetch(u32 to, const TensorMap* map, int inner, int outer, u32 barrier, int who = 1) {
+DEVICE void fetch(u32 to, const TensorMap* map, int inner, int outer, int matrix, u32 barrier, int who = 1) {
   if (PROGRAMS > 1)
-    asm volatile(
-        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %3}], "
-        "[%4], %5;" ::"r"(to),
-        "l"(map), "r"(inner), "r"(outer), "r"(barrier), "h"((u16)who)
-        : "memory");
+    asm volatile("cp.async.bulk.tensor." RANK
+                 ".shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, " BOX "], [%4], %5;" ::"r"(to),
+                 "l"(map), "r"(inner), "r"(outer), "r"(barrier), "h"((u16)who), "r"(matrix)
+                 : "memory");
   else
-    asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(to),
-      "l"(map), "r"(inner), "r"(outer), "r"(barrier)
-      : "memory");
+    asm volatile("cp.async.bulk.tensor." RANK ".shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, " BOX
+                 "], [%4];" ::"r"(to),
+                 "l"(map), "r"(inner), "r"(outer), "r"(barrier), "h"((u16)who), "r"(matrix)
+                 : "memory");
 }
 
 // The other way; what lies outside the matrix is not written.
-DEVICE void put(const TensorMap* map, u32 from, int inner, int outer) {
-  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map), "r"(from),
-               "r"(inner), "r"(outer)
+DEVICE void put(const TensorMap* map, u32 from, int inner, int outer, int matrix) {
+  asm volatile("cp.async.bulk.tensor." RANK ".global.shared::cta.bulk_group [%0, " BOX "], [%1];" ::"l"(map), "r"(from),
+               "r"(inner), "r"(outer), "r"(0), "r"(0), "r"(matrix)
                : "memory");
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
