@@ -4,6 +4,8 @@ VENV := .venv
 RUN := $(VENV)/bin/python -m
 READY := $(VENV)/.ready
 COMPILERS := $(VENV)/.compilers
+# tests wait for browsers, servers and other processes a third of the time: one more of them than there are processors
+WORKERS = $(shell expr $$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN) + 1)
 
 # Compiled modules are kept: without them the first test waits three times as long.
 unexport PYTHONDONTWRITEBYTECODE
@@ -16,7 +18,7 @@ demo: $(READY)
 
 test: $(COMPILERS)
 	@tools/build-web --try
-	@$(RUN) pytest -n auto
+	@$(RUN) pytest -n $(WORKERS)
 
 # The page of gemmlab lab, built into the package; needs Node.
 web:
