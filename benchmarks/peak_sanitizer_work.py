@@ -61,6 +61,7 @@ EVEN, SHORT, ODD, LONG = (200, 264, 328), (200, 272, 336), (199, 263, 327), (72,
 CASES = (
     Case("aligned, one warpgroup", EVEN, "bfloat16", wanted=engine(shares=1, swapped=False, consumers=1)),
     Case("aligned, two warpgroups", EVEN, "bfloat16", wanted=engine(shares=1, swapped=False, consumers=2)),
+    Case("three warpgroups", EVEN, "bfloat16", wanted=engine(consumers=3)),
     Case("two warpgroups apart", (1600, 1608, 200), "bfloat16", wanted=engine(shares=1, lag=bool)),
     Case("two programs fetch B together", (320, 264, 328), "bfloat16", wanted=engine(spread=several, shares=1)),
     Case("the same, unaligned D", (310, 263, 328), "bfloat16", wanted=engine(spread=several, shares=1)),
@@ -95,6 +96,7 @@ CASES = (
     Case("float32 by pieces, along n", EVEN, "float32", "nn", engine(pieces=2)),
     Case("float32 by pieces, along m", ODD, "float32", "tn", engine(pieces=2)),
     Case("float32 by pieces, a long k", (70, 33, 9001), "float32", wanted=engine(pieces=2)),
+    Case("float32 by pieces, row by row", ODD, "float32", wanted=engine(pieces=2, rows_store=True)),
     Case("float32 refused by pieces", (70, 33, 129), "float32", wanted=engine(pieces=2), numbers="far apart"),
     Case("tfloat32", EVEN, "float32 fast", wanted=engine(a_format="tfloat32")),
     Case("three tfloat32", EVEN, "float32", wanted=three(warpgroups=False, parts=1, groups=1)),
@@ -114,6 +116,19 @@ CASES = (
     Case("one row, float32", (1, 263, 1031), "float32", wanted=planned("Vector")),
     Case("four rows", (4, 264, 1032), "bfloat16", wanted=planned("Vector")),
     Case("one column", (264, 1, 1032), "bfloat16", wanted=planned("Vector")),
+    Case("a batch", EVEN, "bfloat16", "3*nt", engine(shares=1, swapped=False)),
+    Case("a batch, along n and m", EVEN, "bfloat16", "3*tn", engine(shares=1)),
+    Case("a batch, unaligned", ODD, "bfloat16", "3*nt", engine(shares=1, swapped=False)),
+    Case("a batch, swapped", (24, 263, 328), "bfloat16", "3*nt", engine(shares=1, swapped=True)),
+    Case(
+        "a batch, two programs fetch B together", (320, 264, 328), "bfloat16", "3*nt", engine(spread=several, shares=1)
+    ),
+    Case("a batch, programs on an SM", (72, 40, 200), "bfloat16", "70*nt", engine(resident=several)),
+    Case("a batch, clusters over k", LONG, "bfloat16", "3*nt", engine(groups=several, later=False)),
+    Case("a batch, groups added later", LONG, "bfloat16", "3*nt", engine(later=True)),
+    Case("a batch of float8", SHORT, "float8_e4m3fn", "3*nt", engine()),
+    Case("a batch, three tfloat32", ODD, "float32", "3*nn", three(shares=1)),
+    Case("a batch, three tfloat32 over k", (33, 40, 2001), "float32", "3*nt", three(groups=several)),
 )
 
 
@@ -122,15 +137,16 @@ def drawn(torch: Any, rows: int, columns: int, turned: bool, case: Case) -> Any:
     told = lying(case.layout)
     tall, wide = (columns, rows) if turned else (rows, columns)
     step = told.ld or wide
-    memory = torch.randn(told.past + (tall - 1) * step + wide)
+    memory = torch.randn(told.past + (told.batch * tall - 1) * step + wide)
     if case.numbers == "far apart":
         memory[::7] *= 1e-12
         memory[-1] = 1e12
     if case.numbers == "infinite":
         memory[-1] = math.inf
     memory = memory.to(getattr(torch, case.form.partition(" ")[0])).cuda()
-    stored = memory.as_strided((tall, wide), (step, 1), told.past)
-    return stored.t() if turned else stored
+    stored = memory.as_strided((told.batch, tall, wide), (tall * step, step, 1), told.past)
+    stored = stored if told.batch > 1 else stored[0]
+    return stored.mT if turned else stored
 
 
 def worked(torch: Any, case: Case) -> dict[str, Any]:
@@ -143,7 +159,8 @@ def worked(torch: Any, case: Case) -> dict[str, Any]:
     told = lying(case.layout)
     form, _, accuracy = case.form.partition(" ")
     a, b = drawn(torch, m, k, told.a_turned, case), drawn(torch, k, n, told.b_turned, case)
-    d = torch.full((m, n), math.nan, dtype=torch.bfloat16 if form.startswith("float8") else a.dtype).cuda()
+    shape = (told.batch, m, n) if told.batch > 1 else (m, n)
+    d = torch.full(shape, math.nan, dtype=torch.bfloat16 if form.startswith("float8") else a.dtype).cuda()
     left, right, _, _ = asked(torch, a, b, d)
     request = request_of(torch, left, right, d, accuracy or "vendor", False)
     found = sorted(filter(case.wanted, plans(request)), key=lambda plan: plan.predicted_s)

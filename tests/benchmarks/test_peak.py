@@ -306,6 +306,22 @@ def test_every_file_of_kernels_is_asked_for():
     assert len({case.name for case in work.CASES}) == len(work.CASES)
 
 
+def test_every_case_of_the_sanitizer_has_a_plan(torch, monkeypatch):
+    from gemmlab.peak import asking
+    from gemmlab.peak.choosing import plans
+
+    work, lying = script("peak_sanitizer_work"), script("peak_row").lying
+    monkeypatch.setattr(asking, "sm_count", lambda *device: 132)
+    monkeypatch.setattr(torch.Tensor, "cuda", lambda self: self)
+    for case in work.CASES:
+        told, (m, n, k), (form, _, accuracy) = lying(case.layout), case.sides, case.form.partition(" ")
+        a, b = work.drawn(torch, m, k, told.a_turned, case), work.drawn(torch, k, n, told.b_turned, case)
+        d = torch.empty((*a.shape[:-1], n), dtype=torch.bfloat16 if form.startswith("float8") else a.dtype)
+        request = asking.request_of(torch, a, b, d, accuracy or "vendor", False)
+        assert request.batch == told.batch
+        assert any(map(case.wanted, plans(request))), case.name
+
+
 @pytest.mark.skipif(not RESULT.exists(), reason="benchmarks/peak.py was not run on an H200 yet")
 def test_recorded_sums_are_those_of_the_rows():
     found, groups = json.loads(RESULT.read_text()), script("peak_groups")

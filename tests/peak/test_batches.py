@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 from tests.peak.driver_in_words import in_words
 
-from gemmlab.peak import asking, multiply
+from gemmlab.peak import asking, batches, multiply
 from gemmlab.peak import warm as module
 from gemmlab.peak.batches import at_once, whole_plan
 from gemmlab.peak.chain import Ledger
@@ -38,13 +38,18 @@ def matrices(torch, *sides, kind="bfloat16"):
 
 
 @pytest.mark.parametrize("formats", [BF16, F32])
-def test_a_batch_is_one_launch_unless_launches_for_each_are_faster(formats):
+def test_a_batch_is_one_launch_unless_launches_for_each_are_faster(formats, monkeypatch):
     small = Request(m=64, n=64, k=64, batch=100, **formats)
     found = whole_plan(small, plan_for)
     assert found.batched
     assert found.predicted_s < 10 * plan_for(Request(m=64, n=64, k=64, **formats)).predicted_s
     assert whole_plan(Request(m=64, n=64, k=64, **formats), plan_for) is None, "it is none"
-    assert whole_plan(small, lambda of: replace(plan_for(of), predicted_s=1.0 if of.batch > 1 else 1e-3)) is None
+    tuned = replace(found, group_m=3, predicted_s=1.0)  # which was measured to be faster, whatever the model says of it
+    assert whole_plan(small, lambda request: tuned) is tuned
+    monkeypatch.setattr(
+        batches, "plan_for", lambda of: replace(plan_for(of), predicted_s=1.0 if of.batch > 1 else 1e-3)
+    )
+    assert whole_plan(small, lambda request: tuned) is None
 
 
 def test_float32_in_its_fixed_order_goes_one_by_one():
@@ -66,6 +71,7 @@ def test_every_plan_of_a_batch_is_of_a_batch_and_of_one_of_none():
 def test_more_matrices_than_a_grid_is_high_go_one_by_one():
     assert not list(plans(Request(m=8, n=8, k=8, batch=70_000, **F32)))
     assert plan_for(Request(m=8, n=8, k=8, batch=70_000, **BF16)).batched, "wgmma's programs walk over all"
+    assert not list(plans(Request(m=1, n=1, k=1, batch=3_000_000_000, **BF16))), "and count them in 32 bits"
 
 
 def test_a_fixed_order_is_that_of_one_by_itself():
@@ -98,7 +104,7 @@ def test_what_one_launch_multiplies(torch):
     assert (request.batch, plan.batched) == (6, True), "rows of one matrix and of the next are not equally far apart"
     strided = matrices(torch, 6, 40, 96)[:, :, ::2]
     (left, _, _), request, plan = asked_at_once(torch, strided, b, d)
-    assert (left.dim(), request.batch, plan.batched) == (2, 1, False), "what must be copied is, one by one"
+    assert (left.stride(), request.batch, plan.batched) == ((1920, 48, 1), 6, True), "copies are multiplied so"
     single = matrices(torch, 6, 40, 48, kind="float32"), matrices(torch, 6, 48, 56, kind="float32")
     left, request, plan = asked_at_once(torch, *single, matrices(torch, 6, 40, 56, kind="float32"), deterministic=True)
     assert (left[0].dim(), request.batch, plan.batched) == (2, 1, False)
@@ -113,6 +119,28 @@ def test_a_batch_is_kept_as_one_chain(torch):
     assert [copy.rows for copy in repack.arguments] == [9 * 5, 9 * 7], "all in one launch"
     eight = (a.to(torch.float8_e4m3fn), b.to(torch.float8_e4m3fn))  # B's rows run along n
     assert module.warm(torch, (*eight, d), (*eight, d), "vendor", False) is None
+
+
+def test_one_matrix_for_all_is_copied_once(torch):
+    """float8 whose rows run along n: none is multiplied so."""
+    eight = matrices(torch, 64, 48, kind="float8_e4m3fn").expand(100, 64, 48)
+    found, lies = asking.lying(eight, 0)
+    assert (found.shape, found.stride(), lies.own, lies.along_k) == (eight.shape, (0, 1, 64), 1, True)
+    assert found.untyped_storage().nbytes() == 64 * 48
+
+
+def test_a_batch_whose_map_is_refused_goes_one_by_one(torch, monkeypatch):
+    a, b, d = matrices(torch, 6, 40, 48), matrices(torch, 6, 48, 56), matrices(torch, 6, 40, 56)
+    plain = module.Chain
+
+    def refused(torch, plan, *of):
+        if plan.batched:
+            raise GemmlabError("CUDA's driver: CUDA_ERROR_INVALID_VALUE")
+        return plain(torch, plan, *of)
+
+    monkeypatch.setattr(module, "Chain", refused)
+    found = module.warm(torch, (a, b, d), (a, b, d), "vendor", False)
+    assert (found.count, len(found.chains)) == (6, 1)
 
 
 @pytest.mark.parametrize("sides", [(1, 3, 5), (6, 8, 16), (2, 64, 64)])

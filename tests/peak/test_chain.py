@@ -59,6 +59,29 @@ def test_moved_launches_are_those_of_the_addresses(torch, seed):
         assert one.config.grid_x == other.config.grid_x
 
 
+@pytest.mark.parametrize("kind", ["bfloat16", "float32"])
+@pytest.mark.parametrize("past", [0, 1])
+def test_moved_launches_of_a_batch_are_those_of_the_addresses(torch, kind, past):
+    """One launch of all, repacked before where they are off the road; maps of three axes hold addresses too."""
+    kind = getattr(torch, kind)
+    a, b, d = (
+        torch.zeros(past + 7 * rows * columns, dtype=kind)[past:].view(7, rows, columns)
+        for rows, columns in ((40, 64), (64, 24), (40, 24))
+    )
+    plan = plan_for(asking.request_of(torch, a, b, d, "vendor", False))
+    assert plan.batched
+    operands = asking.lies(a, 1), asking.lies(b, 0), row_major(d)
+    there, _ = launches_of(Ledger(torch, BUFFER, ZEROS), plan, *operands, (40, 24, 64), 0)
+    moved = Chain(torch, plan, *operands, (40, 24, 64), 0)
+    for launch in moved.launches:
+        launch.put = lambda: 0
+    moved((0x1000, 0x2000, 0x3000, 0x4000, 0x5000), 7)
+    moved((*(each.data_ptr() & -16 for each in (a, b, d)), BUFFER, ZEROS), 7)
+    assert len(there) == len(moved.launches) == 1 + (past == 1 and kind == torch.bfloat16)
+    for one, other in zip(there, moved.launches, strict=True):
+        assert [bytes(each) for each in one.arguments] == [bytes(each) for each in other.arguments]
+
+
 class Interrupted(tuple):
     """Places of which the third one is never told."""
 

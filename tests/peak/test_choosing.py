@@ -62,6 +62,15 @@ def test_a_deterministic_order_does_not_change_with_m_and_n(request_, m, n):
         assert plan.kernel.promote == first.kernel.promote
 
 
+def test_what_no_constant_was_fitted_to_is_chosen_by_measuring_alone():
+    of = {"a_format": "bfloat16", "b_format": "bfloat16", "d_format": "bfloat16"}
+    for sides in ((6144, 576, 4096), (3072, 3072, 3072), (16384, 192, 4096)):
+        request_ = Request(**dict(zip("mnk", sides, strict=True)), **of)
+        three = [plan for plan in plans(request_) if getattr(plan.kernel, "consumers", 0) == 3]
+        assert {plan.kernel.block_m for plan in three} == {192}
+        assert plan_for(request_).kernel.consumers < 3
+
+
 def test_named_units_exist():
     for form in FORMATS:
         for accuracy in ("vendor", "best", "fast"):

@@ -34,6 +34,12 @@ LONG = Request(m=256, n=256, k=65536, **BF16)
         ({"block_n": 64, "rows_store": True, "d_format": "float32", "parts": 2}, "own rows"),
         ({"block_n": 64, "lag": 1, "consumers": 1}, "two warpgroups"),
         ({"block_n": 64, "lag": 3}, "two stages more"),
+        ({"block_n": 64, "lag": 1, "consumers": 3}, "two warpgroups"),
+        ({"block_n": 64, "consumers": 4}, "1 to 3"),
+        ({"block_n": 208, "consumers": 3}, "registers for the sums"),
+        ({"block_n": 160, "consumers": 3, "rows_store": True}, "registers for the sums"),
+        ({"block_n": 64, "consumers": 3, "groups": 2}, "all of k"),
+        ({"block_n": 64, "consumers": 3, "resident": 2}, "one consumer each"),
         ({"block_n": 64, "pieces": 2}, "without promotion"),
         ({"block_n": 64, "resident": 2}, "one consumer each"),
         ({"block_n": 256, "stages": 5}, "bytes a program"),
@@ -53,6 +59,9 @@ def test_programs_of_a_cluster_share_what_they_fetch():
     assert four.tiles(256, 257) == 8
     alone = Engine(**BF16, block_n=128, stages=6)
     assert alone.tiles(257, 257) == 9
+    beside = Engine(**BF16, block_n=8, consumers=1, stages=4, resident=4)
+    assert beside.programs(4096, 4096, 132) == 528, "as many as run at once"
+    assert beside.programs(64, 64, 132, batch=50) == 400
     pairs = Engine(**BF16, block_n=128, stages=6, across=2)
     assert pairs.tiles(257, 257) == 12
     assert pairs.programs(4096, 4096, 131) == 130, "no half of a pair"

@@ -245,7 +245,24 @@ def test_what_must_be_copied_is_copied_at_each_call(fresh):
         assert near(matmul(a, b), a, b)
         assert near(matmul(eight, eight), eight, eight)
         a = a * 2
-    assert not [each for each in fresh._kept.warm if each[2] == torch.float8_e4m3fn]
+    eights = [each for each in fresh._kept.warm if each[2] == torch.float8_e4m3fn]
+    assert [each[7] for each in eights] == [(1, 64)], "what is kept is the copy's"
+
+
+def test_heads_of_attention_are_copied_once_and_multiplied_at_once(fresh):
+    """(batch, sequence, heads, width), heads moved forward: no axis of matrices is left as it lies."""
+    from gemmlab import matmul
+
+    q, k = (torch.randn(2, 50, 6, 64, device="cuda").bfloat16().transpose(1, 2) for _ in range(2))
+    exact = q.double() @ k.double().mT
+    for _ in range(2):
+        found = matmul(q, k.mT)
+        assert (found.double() - exact).norm() <= 4e-3 * exact.norm()
+    (kept,) = fresh._kept.warm.values()
+    assert (kept.count, len(kept.chains)) == (1, 1)
+    out = torch.empty(2, 50, 6, 50, device="cuda").bfloat16().transpose(1, 2)
+    assert matmul(q, k.mT, out=out) is out
+    assert torch.equal(out, found)
 
 
 def test_another_device():

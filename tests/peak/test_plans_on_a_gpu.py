@@ -27,6 +27,7 @@ ENGINES = {
     "from registers": lambda kernel: kernel.store == 0 and kernel.shares == 1,
     "from registers, swapped": lambda kernel: kernel.store == 0 and kernel.shares == 1 and kernel.swapped,
     "float32 row by row": lambda kernel: kernel.store == 4,
+    "three warpgroups": lambda kernel: kernel.consumers == 3,
     "pairs that fetch B": lambda kernel: kernel.spread == 2 and not kernel.later,
     "parts of a cluster": lambda kernel: kernel.parts > 1,
     "groups": lambda kernel: kernel.groups > 1 and not kernel.later,

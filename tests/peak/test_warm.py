@@ -245,7 +245,8 @@ def test_guesses_are_few(torch, product, guards, monkeypatch):
     assert tensors._kept.guessed
 
 
-def test_products_that_are_not_kept(torch, product):
+def test_what_is_kept_of_copies_is_theirs(torch, product):
+    """An operand of other strides, a result of other ones: copied at each call, multiplied by what is kept."""
     tensors, multiply = product
     a, b = matrices(torch, 30, 40), matrices(torch, 40, 50)
     turned = matrices(torch, 50, 30).t()
@@ -253,6 +254,28 @@ def test_products_that_are_not_kept(torch, product):
     spread, out = matrices(torch, 30, 80)[:, ::2], matrices(torch, 30, 50)
     assert multiply(spread, b, out) is out
     assert out._version == 1
+    assert [(key[1], key[7], key[15]) for key in tensors._kept.warm] == [((40, 1), (50, 1), (50, 1))]
+    heads = matrices(torch, 2, 30, 3, 40).transpose(1, 2)  # which no single axis of matrices is left of
+    for _ in range(2):
+        assert multiply(heads, heads.mT).shape == (2, 3, 30, 30)
+    found = [key for key in tensors._kept.warm if len(key[0]) == 3]
+    assert [(tuple(key[0]), key[1]) for key in found] == [((6, 30, 40), (1200, 40, 1))]
+
+
+def test_what_cannot_be_moved_is_made_at_each_call(torch, product, monkeypatch):
+    tensors, multiply = product
+    monkeypatch.setattr(tensors, "warm", lambda *of: None)
+    made = []
+    monkeypatch.setattr(tensors, "one_by_one", lambda *of: made.append([tuple(each.shape) for each in of[:3]]))
+    a, b = matrices(torch, 30, 40), matrices(torch, 40, 50)
+    assert multiply(a, b).shape == (30, 50)
+    assert multiply(matrices(torch, 30, 80)[:, ::2], b).shape == (30, 50)
+    assert made == [[(30, 40), (40, 50), (30, 50)]] * 2
+
+
+def test_products_that_are_not_kept(torch, product):
+    tensors, multiply = product
+    a, b = matrices(torch, 30, 40), matrices(torch, 40, 50)
     empty = matrices(torch, 0, 50)
     assert multiply(a[:0], b, empty) is empty
     assert multiply(a[:, :0], b[:0]).shape == (30, 50)

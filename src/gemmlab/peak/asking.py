@@ -133,6 +133,9 @@ def lies(tensor: Any, k_axis: int) -> Stored | None:
 def lying(tensor: Any, k_axis: int) -> tuple[Any, Stored]:
     """A tensor that a kernel can read, copied where its strides are none that it can, and how it lies."""
     found = lies(tensor, k_axis)
+    if found is None and tensor.dim() == 3 and tensor.stride(0) == 0:  # one matrix for all of a batch is copied once
+        tensor = lying(tensor[0], k_axis)[0].expand(tensor.shape)
+        found = lies(tensor, k_axis)
     if found is None:
         along = k_axis == 1 or stored(tensor, k_axis) is None
         tensor = tensor.contiguous() if along else tensor.mT.contiguous().mT

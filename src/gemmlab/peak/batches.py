@@ -7,7 +7,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from gemmlab.peak.asking import lies, request_of
+from gemmlab.peak.asking import lying, request_of
+from gemmlab.peak.choosing import plan_for
 from gemmlab.peak.planned import Plan
 from gemmlab.peak.request import Request
 from gemmlab.peak.stored import MOST_SIDE
@@ -38,7 +39,8 @@ def at_once(
     left, right, to = operands
     if left.dim() == 3 and folds(left, right, to):
         left, right, to = left.flatten(0, 1), right[0], to.flatten(0, 1)
-    if left.dim() == 3 and lies(left, 1) and lies(right, 0):
+    if left.dim() == 3:
+        left, right = lying(left, 1)[0], lying(right, 0)[0]
         request = request_of(torch, left, right, to, accuracy, deterministic)
         plan = whole_plan(request, choose)
         if plan is not None:
@@ -49,12 +51,15 @@ def at_once(
 
 
 def whole_plan(request: Request, choose: Callable[[Request], Plan]) -> Plan | None:
-    """The plan that multiplies a batch by one launch; None where there is none, or one for each matrix is faster."""
+    """The plan that multiplies a batch by one launch; None where there is none, or one for each matrix is faster.
+
+    That is for the model to say, whose times are of one kind, whatever plans `choose` knows to be faster than its own.
+    """
     if request.batch == 1:
         return None
     try:
-        found = choose(request)
+        whole = plan_for(request)
     except GemmlabError:  # of formats whose batches go one by one
         return None
-    each = choose(replace(request, batch=1))
-    return found if found.predicted_s < request.batch * each.predicted_s else None
+    each = plan_for(replace(request, batch=1))
+    return choose(request) if whole.predicted_s < request.batch * each.predicted_s else None

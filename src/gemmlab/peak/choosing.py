@@ -10,7 +10,7 @@ from msgspec.structs import asdict, replace
 
 from gemmlab.formats import bits_of
 from gemmlab.numerics.schedule import Schedule
-from gemmlab.peak.engine import INPUTS, ROW_BYTES, WARPGROUP, Engine
+from gemmlab.peak.engine import INPUTS, MOST_CONSUMERS, ROW_BYTES, WARPGROUP, Engine
 from gemmlab.peak.planned import Plan
 from gemmlab.peak.predicting import FITTING, SMS, engine_seconds
 from gemmlab.peak.request import Request
@@ -26,6 +26,8 @@ BARRIER_BYTES = 16 * MOST_STAGES + 16
 MOST_BLOCKS = 2  # of D on their way: one is written while the other is read
 MOST_LAG = 2  # steps between two warpgroups: about what rounding a tile takes
 MOST_GROUPS = 16  # whose last one adds all sums
+THIRD_WIDTH = 176  # columns from which a tile of three warpgroups fetches fewer bytes for a product than two at most
+MOST_TILES = 1 << 30  # programs count them, and some further, in 32 bits
 PARTS = 2  # groups; where there are more, another launch may add their sums
 TOGETHER = ((1, 1), (2, 1), (1, 2), (2, 2))  # programs of a cluster below and beside one another then
 RESIDENT = (2, 3, 4)  # programs on an SM, where not one
@@ -38,13 +40,19 @@ def plan_for(request: Request) -> Plan:
 
     Raises GemmlabError for formats that are not multiplied together here, or no batch of them by one launch.
     """
-    found = min(by_threads(request) or plans(request), key=lambda plan: plan.predicted_s, default=None)
+    known = (plan for plan in by_threads(request) or plans(request) if not unmeasured(plan))
+    found = min(known, key=lambda plan: plan.predicted_s, default=None)
     if found is None:
         raise GemmlabError(
             f"{request.a_format} times {request.b_format} into {request.d_format} is not multiplied here",
             "float32, float16, bfloat16, or float8_e4m3fn and float8_e5m2",
         )
     return found
+
+
+def unmeasured(plan: Plan) -> bool:
+    """Whether the model's constants were fitted to none of its kind, so that measuring alone chooses it."""
+    return isinstance(plan.kernel, Engine) and plan.kernel.consumers == MOST_CONSUMERS
 
 
 def plans(request: Request) -> Iterator[Plan]:
@@ -91,7 +99,10 @@ def engines(request: Request) -> Iterator[Engine]:
     tile_k = ROW_BYTES * 8 // bits_of(a_format)
     promote = 1 if pieces else PROMOTE_K // tile_k if wants_promotion(request) else 0
     rows_store = request.d_format != "float32" and not request.d_on_road
-    for swapped, block_n, consumers in product((False, True), WIDTHS, (1, 2)):
+    for swapped, block_n, consumers in product((False, True), WIDTHS, range(1, MOST_CONSUMERS + 1)):
+        third = consumers == MOST_CONSUMERS
+        if third and (swapped or block_n < THIRD_WIDTH or request.m <= 2 * WARPGROUP):
+            continue
         left, right = (b_format, a_format) if swapped else (a_format, b_format)
         sides = (request.b_along_k, request.a_along_k) if swapped else (request.a_along_k, request.b_along_k)
         plain = largest(
@@ -109,9 +120,12 @@ def engines(request: Request) -> Iterator[Engine]:
             early=True,
             batched=request.batch > 1,
         )
-        if plain is None:
+        if plain is None or plain.tiles(request.m, request.n, request.batch) > MOST_TILES:
             continue
         yield from apart(request, plain)
+        if third:
+            yield from varied(plain, spread=2)
+            continue
         for resident in RESIDENT:
             yield from varied(plain, resident=resident)
         for engine in varied(plain, spread=2):

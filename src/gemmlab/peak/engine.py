@@ -25,9 +25,12 @@ SHARED_BYTES = 227 * 1024  # a block's, on compute capability 9.0: CUDA C++ Prog
 SM_REGISTERS = 64 * 1024  # of 32 bits
 SM_SHARED_BYTES, BLOCK_BYTES = 228 * 1024, 1024  # an SM's, and what each block takes of it for itself: the same
 RESIDENT_THREADS, OTHER_REGISTERS = 256, 48  # of a program with one consumer; of a thread, beside its sums
+ROWS_REGISTERS = 16  # and beside these, where D goes row by row
 ROW_BYTES = 128  # of a tile in shared memory: what the copy engine's widest swizzle covers
 WARPGROUP = 64  # rows of one instruction
 LEAN_REGISTERS = 128  # of a thread, where some are left
+MOST_CONSUMERS = 3  # warpgroups that multiply
+THIRD_SUMS, THIRD_ROWS_SUMS = 96, 72  # of a thread of three, and where D goes row by row: more are spilled
 FLOATS_STEP = 40  # float32 between rows on their way to D: 32 of a warp, and room so that banks differ
 PRODUCTS_BYTES = 32  # along k, of one instruction
 SLICE_GROUPS, MOST_SLICES = 9, 16  # groups whose sums one warp adds later; warps of a block
@@ -91,7 +94,12 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
         lean = self.later and self.consumers == 2 and self.registers_bound + OTHER_REGISTERS <= LEAN_REGISTERS
         if self.lean and not lean:
             raise GemmlabError("registers for programs that add later", "two consumers whose sums leave some")
-        if self.lag and (self.consumers == 1 or self.lag > self.stages - 2):
+        if not 1 <= self.consumers <= MOST_CONSUMERS:
+            raise GemmlabError(f"consumers={self.consumers}", f"1 to {MOST_CONSUMERS}")
+        most = THIRD_ROWS_SUMS if self.rows_store else THIRD_SUMS
+        if self.consumers == MOST_CONSUMERS and (self.shares > 1 or self.registers_bound > most):
+            raise GemmlabError("three consumers", "all of k, and registers for the sums of each")
+        if self.lag and (self.consumers != 2 or self.lag > self.stages - 2):
             raise GemmlabError(f"lag={self.lag} with {self.stages} stages", "two warpgroups, and two stages more")
         if self.rows_store and self.d_format == "float32" and (self.swapped or self.shares > 1):
             raise GemmlabError("float32 row by row", "D's own rows, of all of k")
@@ -102,7 +110,8 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
         if self.pieces == 2 and not self.promote:
             raise GemmlabError("pieces without promotion", "the accumulator's own cut would be the error")
         registers = SM_REGISTERS // (RESIDENT_THREADS * self.resident) // 8 * 8
-        if self.resident > 1 and (self.consumers == 2 or self.registers_bound + OTHER_REGISTERS > registers):
+        taken = self.registers_bound + OTHER_REGISTERS + ROWS_REGISTERS * self.rows_store
+        if self.resident > 1 and (self.consumers > 1 or taken > registers):
             raise GemmlabError(f"{self.resident} programs on an SM", "one consumer each, and registers for all")
         if self.shared_bytes > self.shared_limit:
             raise GemmlabError(
@@ -186,9 +195,9 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
         return self.block_n // 2 * (1 + bool(self.promote) + (self.pieces == 2))
 
     def programs(self, m: int, n: int, most: int, batch: int = 1) -> int:
-        """Programs of a launch on `most` SMs."""
-        tiles = self.tiles(m, n, batch)
-        return tiles * self.shares if self.shares > 1 else min(tiles, most // self.together * self.together)
+        """Programs of a launch on `most` SMs: as many as run at once walk over the tiles."""
+        tiles, at_once = self.tiles(m, n, batch), most * self.resident // self.together * self.together
+        return tiles * self.shares if self.shares > 1 else min(tiles, at_once)
 
     def tiles(self, m: int, n: int, batch: int = 1) -> int:
         """Tiles of all D (m, n) of a batch, as many as programs walk over."""

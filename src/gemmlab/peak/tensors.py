@@ -129,7 +129,7 @@ def product(a: Any, b: Any, out: Any, accuracy: str, deterministic: bool) -> Any
     age = Kept.age  # before it is planned: what is tuned meanwhile outdates it
     found = warm(torch, (a, b, to), (left, right, d), accuracy, deterministic) if key else None
     if found is None:
-        return copied(left, right, d, to, accuracy, deterministic)
+        return copied((left, right, d), to, (at_a, at_b, to.data_ptr()) if key else None, accuracy, deterministic)
     if len(_kept.warm) >= KEPT:
         _kept.warm.clear()
     _kept.warm[key] = found
@@ -137,17 +137,29 @@ def product(a: Any, b: Any, out: Any, accuracy: str, deterministic: bool) -> Any
     return found(a, b, to, at_a, at_b, to.data_ptr())
 
 
-def copied(left: Any, right: Any, d: Any, to: Any, accuracy: str, deterministic: bool) -> Any:
-    """The product where something must be copied at each call: an operand to strides that are read, or D to its own."""
-    for matrices in zip(left, right, d, strict=True) if left.dim() == 3 else ((left, right, d),):
-        a, b, result = lying(matrices[0], 1)[0], lying(matrices[1], 0)[0], matrices[2]
+def copied(
+    operands: tuple[Any, Any, Any], to: Any, given: tuple[int, int, int] | None, accuracy: str, deterministic: bool
+) -> Any:
+    """The product where something must be copied at each call: an operand to strides that are read, or D to its own.
+
+    `operands` are what `asked` makes of the tensors that are at the addresses `given`; the copies are multiplied as any
+    tensors are, by launches that are kept for how they lie.
+    """
+    a, b, d = lying(operands[0], 1)[0], lying(operands[1], 0)[0], operands[2]
+    if given in (None, (a.data_ptr(), b.data_ptr(), d.data_ptr())):  # none is a copy
+        one_by_one(a, b, d, accuracy, deterministic)
+    else:
+        product(a, b, d, accuracy, deterministic)
+    return to if to.data_ptr() == d.data_ptr() else to.copy_(d.reshape(to.shape))
+
+
+def one_by_one(left: Any, right: Any, d: Any, accuracy: str, deterministic: bool) -> None:
+    """Multiply by launches that are made for these tensors alone: what cannot be moved to others."""
+    for a, b, result in zip(left, right, d, strict=True) if left.dim() == 3 else ((left, right, d),):
         plan = chosen(request_of(torch, a, b, result, accuracy, deterministic), device_of(torch, a.device.index))
         found = ready(torch, a, b, result, plan)
         found.launch(torch.cuda.current_stream(found.device).cuda_stream)
-    if to.data_ptr() != d.data_ptr():
-        return to.copy_(d.reshape(to.shape))
-    torch.autograd.graph.increment_version(to)
-    return to
+    torch.autograd.graph.increment_version(d)
 
 
 class Kept(threading.local):

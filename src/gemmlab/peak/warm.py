@@ -16,6 +16,7 @@ from gemmlab.peak.ready import row_major
 from gemmlab.peak.store import chosen, device_of
 from gemmlab.peak.stored import ROAD_BYTES
 from gemmlab.peak.zeros import Zeros
+from gemmlab.record import GemmlabError
 
 ROAD = -ROAD_BYTES  # of an address, all but what it is past a multiple of 16
 
@@ -94,7 +95,10 @@ def warm(
     if count > 1:
         with torch.cuda.device(a.device):
             enter(a.device.index)
-            whole = chain_of(torch, left, right, to, accuracy, deterministic)
+            try:
+                whole = chain_of(torch, left, right, to, accuracy, deterministic)
+            except GemmlabError:  # a map of several matrices that the driver refuses: one by one, or that says why not
+                whole = None
         if whole is not None:
             return Warm(torch, a, b, d, [whole], (0, 0, 0), 1)
     steps = tuple(each.stride(0) * each.element_size() if each.dim() == 3 else 0 for each in (left, right, to))

@@ -43,7 +43,7 @@ def test_recovers_each_kind_of_registered_unit(name):
 
 
 # 125: a width far from the first that sweeps leave; 167: rounding at 34 bits is cutting at 35 and no more
-@pytest.mark.parametrize("number", [125, 167, *range(200, 208)])
+@pytest.mark.parametrize("number", [125, 167, *range(200, 205)])
 def test_recovers_hypothetical_units(number):
     row = benchmark.compared(*benchmark.drawn(number), 8_000, fresh=5_000)
     assert row["wrong"] == {}

@@ -1,5 +1,5 @@
 // D = A B on Hopper's wgmma: as many programs as the chip has SMs walk over tiles of D and parts of k. A warpgroup of
-// one thread fetches tiles of A and B into a ring of stages by the copy engine; one or two others multiply, 64 rows each.
+// one thread fetches tiles of A and B into a ring of stages by the copy engine; up to three others multiply, 64 rows each.
 //
 // What Python sets: BLOCK_N, CONSUMERS, STAGES; TILE_K (elements in 128 bytes); PIECES (1; 2: high and low parts of float32
 // beside one another along k); PROMOTE (tiles of k after which sums go to registers outside; 0 never); A_SIDES, B_SIDES
@@ -20,6 +20,9 @@ constexpr int BYTES_BY_OUT[] = {BLOCKS * BLOCK_BYTES, (LOOSE_BYTES + 127) / 128 
 constexpr int D_BYTES = SHARES > 1 ? 0 : BYTES_BY_OUT[OUT];  // of a warpgroup's part of D on its way
 constexpr int THREADS = 128 * (CONSUMERS + 1);
 constexpr int LEAN_THREADS = 512;  // as if they were so many: 128 registers each at most
+// registers of a thread that fetches and of one that multiplies, where the one hands some on: of 65,536 for all
+constexpr bool HANDED = CONSUMERS > 1 && !LEAN;
+constexpr int FEWER = CONSUMERS == 3 ? 32 : 40, MORE = CONSUMERS == 3 ? 160 : 232;
 
 // A stage is free again: told to all that fetch into it. `empty` is the first stage's barrier here, `there` that of a lane's
 // partner.
@@ -74,7 +77,7 @@ extern "C" __global__ void __launch_bounds__(LEAN ? LEAN_THREADS : THREADS, RESI
   u32 parity = 0;
 
   if (group == 0) {
-    if (CONSUMERS == 2 && !LEAN) asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    if (HANDED) asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(FEWER));
     if (thread == 0) {
       for (int tile = first_tile; tile < count; tile += tile_step) {
         int row, column, number = tile;
@@ -102,7 +105,7 @@ extern "C" __global__ void __launch_bounds__(LEAN ? LEAN_THREADS : THREADS, RESI
     if (PARTS > 1) cluster_barrier(), cluster_barrier();  // they are all threads': two, as below
 #endif
   } else {
-    if (CONSUMERS == 2 && !LEAN) asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+    if (HANDED) asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(MORE));
     const int consumer = group - 1;
     [[maybe_unused]] const int local = thread % 128;
     [[maybe_unused]] const u32 block = blocks + consumer * D_BYTES;
