@@ -54,7 +54,8 @@ Sizes = dict[str, Any]
 
 def decided(plan: Plan) -> Sizes:
     """A kernel's kind and sizes, but for the free ones, which follow from the others."""
-    own = {name: value for name, value in asdict(plan.kernel).items() if name not in free(plan.kernel)}
+    tuned = free(plan.kernel)
+    own = {name: value for name, value in asdict(plan.kernel).items() if name not in tuned}
     return {"": type(plan.kernel), **own}
 
 

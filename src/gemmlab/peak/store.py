@@ -132,8 +132,9 @@ def plan_of(entry: Entry) -> Plan | None:
     kernel = kernel_of(entry.kernel)
     if kernel is None or entry.group_m not in GROUPS_M:
         return None
+    wanted = fixed(kernel)
     for plan in plans(entry.request):
-        if fixed(plan.kernel) == fixed(kernel):
+        if fixed(plan.kernel) == wanted:
             return msgspec.structs.replace(plan, kernel=kernel, group_m=entry.group_m)
     return None
 
@@ -176,8 +177,8 @@ def strictly(kind: Any, fields: Any) -> Any:
 
 def fixed(kernel: Any) -> tuple[Any, ...]:
     """All of a kernel that the model's plans decide."""
-    sizes = msgspec.structs.asdict(kernel)
-    return kind_of(kernel), {name: value for name, value in sizes.items() if name not in free(kernel)}
+    sizes, own = msgspec.structs.asdict(kernel), free(kernel)
+    return kind_of(kernel), {name: value for name, value in sizes.items() if name not in own}
 
 
 def said_of(kernel: Any) -> dict[str, dict[str, Any]]:

@@ -123,10 +123,8 @@ def chain_of(torch: Any, a: Any, b: Any, d: Any, accuracy: str, deterministic: b
     left, right = lies(a, 1), lies(b, 0)
     if left is None or right is None:
         return None
-    request, choose = (
-        request_of(torch, a, b, d, accuracy, deterministic),
-        partial(chosen, device=device_of(torch, a.device.index)),
-    )
+    request = request_of(torch, a, b, d, accuracy, deterministic)
+    choose = partial(chosen, device=device_of(torch, a.device.index))
     plan = choose(request) if left.batch == 1 else whole_plan(request, choose)
     if plan is None:
         return None
