@@ -227,8 +227,19 @@ def test_arguments_of_a_launch_say_where_each_matrix_is(torch, seed):
 
 
 def test_plans_of_tuned_batches_are_kept_apart(torch):
-    """A batch's plan is another request's: one of the same sides alone is not answered by it."""
+    """A batch's plan is another request's: one of the same sides alone is not answered by it, nor one with one B."""
     a, b, d = matrices(torch, 6, 40, 48), matrices(torch, 6, 48, 56), matrices(torch, 6, 40, 56)
     whole = asking.request_of(torch, a, b, d, "vendor", False)
     assert whole != asking.request_of(torch, a[0], b[0], d[0], "vendor", False)
-    assert whole.batch == 6
+    assert (whole.batch, whole.rows, whole.columns) == (6, 240, 336)
+    same = asking.request_of(torch, a, b[:1].expand(6, 48, 56), d, "vendor", False)
+    assert same == replace(whole, b_shared=True)
+    assert (same.rows, same.columns) == (240, 56)
+
+
+def test_what_all_of_a_batch_share_is_read_once():
+    large = Request(m=64, n=4096, k=4096, batch=16, **BF16)
+    of = {"a_on_road": False, "b_on_road": False}
+    for request in (large, replace(large, **of)):
+        shared = replace(request, b_shared=True)
+        assert plan_for(shared).predicted_s < 0.7 * plan_for(request).predicted_s

@@ -167,4 +167,6 @@ def request_of(torch: Any, a: Any, b: Any, d: Any, accuracy: str, deterministic:
         deterministic=deterministic,
         sm_count=sm_count(torch, a.device.index),
         batch=left.batch,
+        a_shared=left.own < left.batch,
+        b_shared=right.own < right.batch,
     )

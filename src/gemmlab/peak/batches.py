@@ -61,5 +61,5 @@ def whole_plan(request: Request, choose: Callable[[Request], Plan]) -> Plan | No
         whole = plan_for(request)
     except GemmlabError:  # of formats whose batches go one by one
         return None
-    each = plan_for(replace(request, batch=1))
+    each = plan_for(replace(request, batch=1, a_shared=False, b_shared=False))
     return choose(request) if whole.predicted_s < request.batch * each.predicted_s else None

@@ -55,8 +55,8 @@ def engine_seconds(request: Request, engine: Engine) -> float:
     )
     waves, running = ceil_div(programs, at_once), min(programs, at_once)
     beside = beside_on_an_sm(request, engine, running)
-    bytes_ = bits_of(request.a_format) / 8 * (request.m + request.n) * request.k
-    bytes_ = request.batch * (bytes_ + bits_of(request.d_format) / 8 * request.m * request.n)
+    bytes_ = bits_of(request.a_format) / 8 * (request.rows + request.columns) * request.k
+    bytes_ += bits_of(request.d_format) / 8 * request.batch * request.m * request.n
     steps = ceil_div(ceil_div(request.k, engine.tile_k), engine.shares)
     walked = steps * step_cycles(engine, running, beside, bytes_ / (programs * steps))
     partly = engine.store == 0 and not engine.swapped and engine.block_n % 16
@@ -127,8 +127,8 @@ def together(*times: float) -> float:
 
 def prepared_seconds(request: Request, engine: Engine) -> float:
     """Predicted: repacking or splitting, read and written once."""
-    element = request.batch * bits_of(request.a_format) / 8
+    element = bits_of(request.a_format) / 8
     if engine.pieces == 2:
         return PREPARE_S + 2 * element * (request.m + request.n) * request.k / PREPARE_BYTES_PER_S
-    off = (0 if request.a_on_road else request.m) + (0 if request.b_on_road else request.n)
+    off = (0 if request.a_on_road else request.rows) + (0 if request.b_on_road else request.columns)
     return PREPARE_S * bool(off) + 2 * element * off * request.k / PREPARE_BYTES_PER_S

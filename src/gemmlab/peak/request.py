@@ -31,6 +31,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     deterministic: bool = False  #: one order of sums, whatever m, n and the chip are
     sm_count: int = 132
     batch: int = 1  #: multiplications of these sides, by one launch
+    a_shared: bool = False  #: all of a batch have one A
+    b_shared: bool = False
 
     def __post_init__(self) -> None:
         if self.accuracy not in ACCURACIES:
@@ -38,3 +40,13 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         if min(self.m, self.n, self.k, self.batch) < 1:
             several = f"{self.batch} times " if self.batch != 1 else ""
             raise GemmlabError(f"{several}{self.m}x{self.n}x{self.k} has nothing to multiply")
+
+    @property
+    def rows(self) -> int:
+        """Rows of all different A, along k."""
+        return self.m * (1 if self.a_shared else self.batch)
+
+    @property
+    def columns(self) -> int:
+        """Columns of all different B, along k."""
+        return self.n * (1 if self.b_shared else self.batch)

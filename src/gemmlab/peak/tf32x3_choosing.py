@@ -134,5 +134,5 @@ def tf32x3_seconds(request: Request, form: Tf32x3) -> float:
         tile += SHARE_CYCLES + PART_CYCLES * results
     if form.groups > 1:
         tile += SHARE_CYCLES + 4 * results * (form.groups + 1) / form.parts / GROUP_BYTES
-    bytes_ = 4 * request.batch * ((request.m + request.n) * request.k + request.m * request.n)
+    bytes_ = 4 * ((request.rows + request.columns) * request.k + request.batch * request.m * request.n)
     return LAUNCH_S + together(waves * tile / CLOCK_HZ, bytes_ / (DRAM_SHARE * DRAM_BYTES_PER_S))
