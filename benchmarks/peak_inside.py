@@ -110,7 +110,7 @@ def told(torch: Any, given: tuple) -> dict[str, Any]:
     seconds = seconds_of(torch, replay.graph.replay) / replay.count
     order = passed(engine)
     sms = torch.cuda.get_device_properties(0).multi_processor_count
-    by_program = read(kernel, engine.programs(row.sides[0], row.sides[1], sms))
+    by_program = read(kernel, engine.programs(*row.sides[:2], sms, row.lying.batch))
     between = {}
     for first, second in itertools.pairwise(order):
         cycles = [of[second] - of[first] for of in by_program]

@@ -12,7 +12,7 @@ from gemmlab.peak.batches import at_once, whole_plan
 from gemmlab.peak.chain import Ledger
 from gemmlab.peak.choosing import plan_for, plans
 from gemmlab.peak.engine import Engine
-from gemmlab.peak.ready import launches_of, row_major
+from gemmlab.peak.ready import launches_of, ready, row_major
 from gemmlab.peak.request import Request
 from gemmlab.peak.stored import Stored, stored
 from gemmlab.record import GemmlabError
@@ -204,6 +204,15 @@ def test_rows_of_a_batch_are_repacked_one_behind_another(monkeypatch, step):
     wanted = [4096 + 2 * (matrix * step + row * ld) for matrix in range(own) for row in range(5)]
     plain = [copy.source + row * copy.source_step for row in range(copy.rows)]
     assert (([row_of(copy, row) for row in range(copy.rows)]) if compiled[0] else plain) == wanted
+
+
+def test_a_plan_of_one_is_none_of_a_batch(torch):
+    """It would multiply the first matrices and leave the others."""
+    a, b, d = matrices(torch, 6, 40, 48), matrices(torch, 6, 48, 56), matrices(torch, 6, 40, 56)
+    one = plan_for(asking.request_of(torch, a[0], b[0], d[0], "vendor", False))
+    with pytest.raises(ValueError, match="for 6"):
+        ready(torch, a, b, d, one)
+    assert ready(torch, a, b, d, plan_for(asking.request_of(torch, a, b, d, "vendor", False))).launches
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -4,8 +4,8 @@ import random
 
 import pytest
 from msgspec.structs import replace
-from tests.peak.gpu import DEVICE, TYPES, random_numbers, result_type, torch
-from tests.peak.test_plans_on_a_gpu import MOST, TUNED, changed
+from tests.peak.gpu import DEVICE, MOST, TYPES, random_numbers, result_type, torch, whole_numbers
+from tests.peak.test_plans_on_a_gpu import TUNED, changed
 
 from gemmlab.peak.engine import Engine
 from gemmlab.peak.tf32x3 import Tf32x3
@@ -41,13 +41,6 @@ KINDS |= {
 }
 
 
-def whole(source, shape, kind):
-    """Whole numbers of which sums stay exact."""
-    most = MOST.get(kind, 15)
-    drawn = torch.Generator().manual_seed(source.getrandbits(30))
-    return torch.randint(-most, most + 1, shape, generator=drawn).to(kind)
-
-
 def lying(source, numbers):
     """A batch on the GPU that lies anyhow; rows stay contiguous, and NaN are what is nobody's."""
     batch, rows, columns = numbers.shape
@@ -70,9 +63,9 @@ def operands(source, kind):
     batch, m, n, k = source.choice(SHAPES)
     eight = kind in MOST
     turned = [not eight and source.random() < 0.3 for _ in range(2)]
-    a = lying(source, whole(source, (batch, k, m) if turned[0] else (batch, m, k), kind))[1]
+    a = lying(source, whole_numbers(source, (batch, k, m) if turned[0] else (batch, m, k), kind))[1]
     one = source.random() < 0.25
-    b = lying(source, whole(source, (1 if one else batch, *((k, n) if turned[1] else (n, k))), kind))[1]
+    b = lying(source, whole_numbers(source, (1 if one else batch, *((k, n) if turned[1] else (n, k))), kind))[1]
     b = b.expand(batch, -1, -1) if one else b
     memory, d = lying(source, torch.zeros(batch, m, n, dtype=result_type(kind)))
     return a.mT if turned[0] else a, b if turned[1] else b.mT, d, memory

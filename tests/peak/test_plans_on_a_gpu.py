@@ -4,14 +4,13 @@ import random
 
 import pytest
 from msgspec.structs import replace
-from tests.peak.gpu import DEVICE, TYPES, Lying, laid, result_type, torch
+from tests.peak.gpu import DEVICE, MOST, TYPES, Lying, laid, result_type, torch, whole_numbers
 
 from gemmlab.peak.engine import Engine
 from gemmlab.peak.tf32x3 import Tf32x3
 from gemmlab.peak.vector import Vector
 
 pytestmark = pytest.mark.gpu
-MOST = {torch.float8_e4m3fn: 8, torch.float8_e5m2: 4}  # whole numbers that a format holds: up to 15 where not told
 SHAPES = ((64, 64, 8192), (130, 70, 9000), (256, 256, 4096), (257, 255, 4099), (16, 300, 8192), (300, 500, 777))
 FEW = ((1, 300, 4099), (1, 257, 512), (300, 1, 777), (4, 255, 1000), (3, 64, 8192))
 #: what is chosen among: kinds of plans that a random one would seldom be
@@ -47,15 +46,6 @@ KINDS |= {
 }
 
 
-def whole(source, rows, columns, kind):
-    """Whole numbers, of which few are large: sums of 10,000 products stay exact in float32."""
-    most = MOST.get(kind, 15)
-    drawn = torch.randint(
-        -most, most + 1, (rows, columns), generator=torch.Generator().manual_seed(source.getrandbits(30))
-    )
-    return drawn.to(kind)
-
-
 def operands(source, kind, shapes):
     """A and B that lie anyhow, D's rows some elements apart, memory that is nobody's between them."""
     m, n, k = source.choice(shapes)
@@ -65,8 +55,8 @@ def operands(source, kind, shapes):
         for _ in range(2)
     )
     a, b = (
-        laid(torch, whole(source, m, k, kind), left, DEVICE),
-        laid(torch, whole(source, n, k, kind), right, DEVICE).t(),
+        laid(torch, whole_numbers(source, (m, k), kind), left, DEVICE),
+        laid(torch, whole_numbers(source, (n, k), kind), right, DEVICE).t(),
     )
     gap, past = source.choice([0, 0, 1, 8]), source.choice([0, 0, 1, 8])
     memory = torch.full((past + m * (n + gap) + 64,), torch.nan, dtype=result_type(kind), device=DEVICE)

@@ -46,7 +46,10 @@ def launches_of(
     `sides` are a matrix's; operands are of a batch where the plan is.
 
     Nothing here depends on an address but by its last four bits and by holding it: `chain` moves what is made once.
+    Raises ValueError for a plan of one multiplication where there are several.
     """
+    if d.batch > 1 and not plan.batched:
+        raise ValueError(f"a plan of one multiplication for {d.batch}")
     sms = torch.cuda.get_device_properties(device).multi_processor_count
     if isinstance(plan.kernel, Tf32x3):
         kept, workspace = workspace_of(plan.kernel, sides[0], sides[1], torch, device, d.batch)
