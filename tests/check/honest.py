@@ -5,8 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from gemmlab.check import dtype_of
-from gemmlab.formats import float32_to_tfloat32, get
+from gemmlab.formats import dtype_of, float32_to_tfloat32, get
 from gemmlab.problem import Gemm
 
 FORMATS = (

@@ -7,6 +7,7 @@ import pytest
 
 from gemmlab import chips
 from gemmlab.experiment import running
+from run.patience import with_patience
 
 FAULTY = Path(__file__).parents[1] / "run" / "faulty.py"
 SHAPE = ("run", 24, 20, 28, "--rounds", 3, "--backend", "cpu", "--threads", 1)
@@ -41,7 +42,10 @@ def test_one_record_a_line(run):
 
 def test_faults_are_rows_and_status_1(run):
     names = ",".join(f"{FAULTY}:{name}" for name in ("nan", "out_of_bounds", "never", "right"))
-    ran = run(*SHAPE, "--kernel", names, "--timeout", "1s", "--json")
+    ran = with_patience(
+        lambda limit_s: run(*SHAPE, "--kernel", names, "--timeout", f"{limit_s}s", "--json"),
+        lambda ran: [record.measurement.fault for record in ran.records],
+    )
     assert ran.status == 1
     faults = {record.measurement.kernel: record.measurement.fault for record in ran.records}
     assert faults == {"nan": "wrong", "out_of_bounds": "crashed", "never": "never ended", "right": ""}

@@ -85,7 +85,7 @@ def test_ctrl_c_stops_every_device(run, machine, monkeypatch):
     def slow(problem, contenders, options, told, *more):
         if contenders[0].backend != "cpu" and options.device == 1 and problem.m > 2:
             try:
-                for _ in range(3000):
+                for _ in range(12_000):
                     told("a round of many")
                     time.sleep(0.01)
             except BaseException:
@@ -108,7 +108,7 @@ def test_ctrl_c_stops_every_device(run, machine, monkeypatch):
     ran = run("run", "s.csv", "--devices", "0,1", "--store", "r.sqlite")
     assert ran.status == 130
     assert halted.is_set()
-    assert time.monotonic() - before < 20
+    assert time.monotonic() - before < 60
     assert "of 36 are kept" in ran.err
     with open_store("r.sqlite", write=False) as store:
         assert store.latest().records == sum(calls[:16])

@@ -15,6 +15,7 @@ from gemmlab import chips
 from gemmlab.experiment import running
 from gemmlab.record import Record
 from gemmlab.store import open_store
+from run.patience import with_patience
 from store.made import item, timed
 
 FAULTY = Path(__file__).parents[1] / "run" / "faulty.py"
@@ -93,7 +94,12 @@ def test_a_file_of_shapes_whose_name_is_no_utf_8(run, tmp_path):
 
 def test_faults_are_records_and_the_rest_is_measured(run, shapes):
     names = ",".join(f"{FAULTY}:{name}" for name in ("out_of_bounds", "never", "nan"))
-    ran = run("run", shapes, *QUICK[:2], "--kernel", f"{names},numpy", "--rounds", 3, "--timeout", "1s", "--json")
+    words = ("run", shapes, *QUICK[:2], "--kernel", f"{names},numpy", "--rounds", 3, "--fresh", "--json")
+    ran = with_patience(
+        lambda limit_s: run(*words, "--timeout", f"{limit_s}s"),
+        lambda ran: [record.measurement.fault for record in ran.records],
+        hanging=2,
+    )
     assert ran.status == 1
     faults = [(r.problem.m, r.measurement.kernel, r.measurement.fault) for r in ran.records]
     assert faults == [

@@ -16,7 +16,7 @@ from gemmlab.run.registry import contenders
 from gemmlab.run.timing import Protocol
 
 RUN = Path(__file__).parents[1] / "run"
-QUICK = Protocol(rounds=3, sample_s=0.001, warm_s=0.001, limit_s=10.0)
+QUICK = Protocol(rounds=3, sample_s=0.001, warm_s=0.001, limit_s=60.0)
 CHIP = chips.get("sapphire-rapids-56c")
 PROBLEM = Gemm(32, 40, 48)
 

@@ -15,7 +15,7 @@ from gemmlab.run.process import Pool, environment_of
 from gemmlab.run.timing import Protocol
 
 MADE_UP = Path(__file__).parents[1] / "run" / "made_up.py"
-QUICK = Protocol(rounds=3, sample_s=0.001, warm_s=0.001, limit_s=10.0)
+QUICK = Protocol(rounds=3, sample_s=0.001, warm_s=0.001, limit_s=60.0)
 TELLING = Contender(name="telling", backend="cuda", source=f"{MADE_UP}:telling", idea="made up", formats=("float32",))
 
 

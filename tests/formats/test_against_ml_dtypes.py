@@ -116,7 +116,8 @@ def test_integers_cut_and_wrap_as_ml_dtypes_does(codec, name):
     steps = np.arange(-1200, 1200, dtype=np.float32) / 4
     large = np.random.default_rng(5).uniform(-(2**31) + 256, 2**31 - 256, 2000).astype(np.float32)
     values = np.concatenate([steps, large])
-    codes = values.astype(PEERS[name]).astype(np.int64) % (1 << get(name).bits)
+    # by way of int64: what its casts from floats make of values past the range is not the same in all releases
+    codes = values.astype(np.int64).astype(PEERS[name]).astype(np.int64) % (1 << get(name).bits)
     np.testing.assert_array_equal(codec.encode(values, name, "rz"), codes)
 
 

@@ -27,6 +27,7 @@ RANGES = {
     "float8_e5m2fnuz": (57344.0, 61440.0, NAN),
     "float8_e4m3fnuz": (240.0, 248.0, NAN),
     "float8_e4m3b11fnuz": (30.0, 31.0, NAN),
+    "float8_e5m3fnu": (114688.0, math.nextafter(118784.0, INF), NAN),
     "float8_e8m0fnu": (2.0**127, 1.5 * 2.0**127, NAN),
     "float6_e2m3fn": (7.5, 7.75, 7.5),
     "float6_e3m2fn": (28.0, 30.0, 28.0),
@@ -66,7 +67,10 @@ def test_nan_stays_nan_where_there_is_one(codec, name):
 @pytest.mark.parametrize("name", FLOATS)
 def test_zeros(codec, name):
     rounded = codec.round([0.0, -0.0, -1e-300 if name != "float64" else -0.0], name)
-    if name == "float8_e8m0fnu":
+    if name == "float8_e5m3fnu":
+        assert_same_values(rounded, np.array([0.0, 0.0, NAN]))
+        assert_same_values(codec.round([1e-300, -1e-300, -1.0, -INF], name, "rz", True), np.array([0, NAN, NAN, NAN]))
+    elif name == "float8_e8m0fnu":
         assert np.isnan(rounded).all()
         assert codec.round([1e-300, -1.0], name).tolist()[0] == 2.0**-127
         assert np.isnan(codec.round([-1.0, -INF, -INF], name, "rz", True)).all()

@@ -62,7 +62,7 @@ def apart(awaited):
         pool.submit(asyncio.run, awaited).result()
 
 
-def until(holds, within_s=20):
+def until(holds, within_s=60):
     """Wait for something of the server to be so."""
     end = time.monotonic() + within_s
     while not holds():
@@ -117,7 +117,7 @@ def test_a_job_that_never_ends_is_stopped(client, tmp_path):
     answer = client.post("/api/schedules", {"source": note(pids)}, token=True)
     assert answer.status == 504
     assert "not done within 6 s" in answer.error
-    assert time.monotonic() - begun < 30
+    assert time.monotonic() - begun < 60
     until(lambda: not any(map(alive, map(int, pids.read_text().split()))))
     assert client.post("/api/explain", SMALL).status == 200
 
@@ -380,7 +380,7 @@ def test_the_end_of_the_server_ends_its_jobs(tmp_path):
     pids = tmp_path / "pids"
     with served(warm=False) as other:
         other.begin("emulate", {"source": note(pids), **SMALL}, token=True)
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while not pids.exists() and time.monotonic() < end:
             time.sleep(0.02)
         workers = [worker.process.pid for worker in other.lab.workers.all]

@@ -15,10 +15,11 @@ from gemmlab.run.measuring import measure
 from gemmlab.run.process import Pool
 from gemmlab.run.registry import contenders
 from gemmlab.run.timing import Limits, Protocol
+from run.patience import with_patience
 from run.test_process import gone
 
 HERE = Path(__file__).parent
-QUICK = Protocol(rounds=3, sample_s=0.001, warm_s=0.001, limit_s=2.0, cache_bytes=1 << 16)
+QUICK = Protocol(rounds=3, sample_s=0.001, warm_s=0.001, limit_s=64.0, cache_bytes=1 << 16)
 PROBLEM = Gemm(17, 19, 23)
 
 
@@ -35,7 +36,10 @@ def made_up(name, **fields):
 
 def test_a_right_one_is_timed_and_checked_beside_every_faulty_one():
     names = ("wrong", "abort", "never", "right")
-    *faulty, right = measure(PROBLEM, own(*names), QUICK)
+    *faulty, right = with_patience(
+        lambda limit_s: measure(PROBLEM, own(*names), msgspec.structs.replace(QUICK, limit_s=limit_s)),
+        lambda outcomes: [outcome.fault.kind for outcome in outcomes if outcome.fault],
+    )
     assert [outcome.fault.kind for outcome in faulty] == ["wrong", "crashed", "never ended"]
     assert all(outcome.timing is None for outcome in faulty)
     assert right.fault is None

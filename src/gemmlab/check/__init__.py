@@ -6,7 +6,7 @@ if TYPE_CHECKING:
     from gemmlab.check.checking import check_bounds, check_exact
     from gemmlab.check.drawn import DISTRIBUTIONS, Operands, operands
     from gemmlab.check.integers import integer_operands
-    from gemmlab.check.storage import dtype_of, poisoned
+    from gemmlab.check.storage import poisoned
     from gemmlab.check.structure import dense
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "check_bounds",
     "check_exact",
     "dense",
-    "dtype_of",
     "integer_operands",
     "operands",
     "poisoned",
@@ -27,7 +26,6 @@ LATER = {
     "check_bounds": "checking",
     "check_exact": "checking",
     "dense": "structure",
-    "dtype_of": "storage",
     "integer_operands": "integers",
     "operands": "drawn",
     "poisoned": "storage",

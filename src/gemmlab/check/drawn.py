@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gemmlab.check.bounds import largest
-from gemmlab.check.storage import Array, Floats, Stored, dtype_of, poisoned, stored
+from gemmlab.check.storage import Array, Floats, Stored, poisoned, stored
 from gemmlab.check.structure import dense
-from gemmlab.formats import get, round_array
+from gemmlab.formats import dtype_of, get, round_array
 from gemmlab.problem import Gemm
 from gemmlab.record import unknown_name
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gemmlab.formats import get
+from gemmlab.formats import dtype_of, get
 from gemmlab.problem import Gemm
 from gemmlab.record import GemmlabError
 
@@ -21,23 +21,6 @@ class Stored(NamedTuple):
     storage: Array  #: one dimension; starts at an aligned address, the operand's offset from it included
     matrices: tuple[Array, ...]  #: (rows, columns) of the multiplication, of each batch entry or member
     array: Any  #: the same as one array, (batch, rows, columns) where there is a batch; a tuple for groups
-
-
-def dtype_of(name: str) -> np.dtype[Any]:
-    """The numpy type that holds a format, ml_dtypes' where numpy has none; float32 for tfloat32.
-
-    Raises GemmlabError for a format that neither has.
-    """
-    get(name)
-    if name == "tfloat32":
-        return np.dtype(np.float32)
-    import ml_dtypes
-
-    found = getattr(ml_dtypes, name, None) or getattr(np, name, None)
-    if found is None:
-        raise GemmlabError(f"no numpy type holds {name}", "a wider format that holds the same values")
-    kind: np.dtype[Any] = np.dtype(found)
-    return kind
 
 
 def poison(name: str) -> Array:

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gemmlab.check import integer_operands, operands
-from gemmlab.check.storage import Stored, dtype_of
+from gemmlab.check.storage import Stored
 from gemmlab.experiment.arguments import TYPES
 from gemmlab.experiment.memory import addresses, require_memory
 from gemmlab.experiment.parameters import Parameter
+from gemmlab.formats import dtype_of
 from gemmlab.problem import Gemm
 from gemmlab.record import GemmlabError
 

@@ -7,7 +7,7 @@ from gemmlab.formats.scalar import ROUNDINGS, decode, encode, round_to
 from gemmlab.formats.table import bits_of, get, names, storage_bytes
 
 if TYPE_CHECKING:
-    from gemmlab.formats.array import decode_array, encode_array, round_array
+    from gemmlab.formats.array import decode_array, dtype_of, encode_array, round_array
     from gemmlab.formats.tfloat32 import float32_to_tfloat32, tfloat32_to_float32
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "bits_of",
     "decode",
     "decode_array",
+    "dtype_of",
     "encode",
     "encode_array",
     "float32_to_tfloat32",
@@ -30,7 +31,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """The array versions, which load numpy, only when somebody asks for them."""
-    if name in ("encode_array", "decode_array", "round_array"):
+    if name in ("encode_array", "decode_array", "round_array", "dtype_of"):
         from gemmlab.formats import array
 
         return getattr(array, name)

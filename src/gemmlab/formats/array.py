@@ -70,6 +70,25 @@ def round_array(values: npt.ArrayLike, name: str | Format, rounding: str = "rne"
     return decode_array(encode_array(values, name, rounding, saturate), name)
 
 
+def dtype_of(name: str) -> np.dtype[Any]:
+    """The numpy type that holds a format, ml_dtypes' where numpy has none; float32 for tfloat32.
+
+    Raises GemmlabError for a format that neither has: older releases of ml_dtypes know fewer.
+    """
+    get(name)
+    found = np.float32 if name == "tfloat32" else getattr(np, name, None)
+    if found is None:
+        import ml_dtypes  # only for formats that numpy has not: release 0.7 takes most of a second to load
+
+        found = getattr(ml_dtypes, name, None)
+    if found is None:
+        raise GemmlabError(
+            f"no numpy type holds {name}", "a newer ml_dtypes, or a wider format that holds the same values"
+        )
+    kind: np.dtype[Any] = np.dtype(found)
+    return kind
+
+
 def code_type(form: Format) -> np.dtype[Any]:
     """The smallest unsigned integer type that holds a code."""
     return np.dtype(f"u{next(size for size in (1, 2, 4, 8) if 8 * size >= form.storage_bits)}")
@@ -100,7 +119,8 @@ def float_codes(values: Floats, form: Format, rounding: str, saturate: bool) -> 
     magnitude[source == INFINITE] = form.max_magnitude if saturate else form.overflow_magnitude
     is_nan = source > INFINITE
     if not form.signed:
-        magnitude[is_nan | (source == 0) | (negative == 1)] = form.nan_magnitude
+        lost = is_nan | ((negative == 1) & (source != 0)) | ((source == 0) & (not form.zero))
+        magnitude[lost] = form.nan_magnitude
         return magnitude << np.uint64(form.pad_bits)
     magnitude[is_nan] = form.nan_magnitude
     if form.nan == "none":

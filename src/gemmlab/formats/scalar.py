@@ -2,8 +2,9 @@
 
 Rounding takes the exact value once, so a float64 (or an int, or a Fraction) never passes through float32 on its way to
 eight bits. Casts of ml_dtypes from float64 arrays do pass through float32 and round twice: 1 + 2**-4 + 2**-40 becomes
-1.0 there as float8_e4m3fn, and 1.125 here. From float32 both agree on every value, except that ml_dtypes 0.6 takes
-values between 2^-127 and 1.5 * 2^-127 to 2^-126 in float8_e8m0fnu, where 2^-127 is the nearest.
+1.0 there as float8_e4m3fn, and 1.125 here. From float32 both agree on every value inside the range, except that
+ml_dtypes before 0.7 took values between 2^-127 and 1.5 * 2^-127 to 2^-126 in float8_e8m0fnu, where 2^-127 is the
+nearest.
 """
 
 import math
@@ -24,13 +25,15 @@ def encode(value: SupportsFloat, name: str | Format, rounding: str = "rne", satu
     carries a finite value past the largest one. ml_dtypes casts to floats with `rne`, to integers with `rz`.
 
     Past the range, without `saturate`, as ml_dtypes: infinity where the format has one; else NaN; the largest value
-    for float4 and float6, which have neither; integers wrap modulo 2^bits. With `saturate`, infinities included, the
-    nearest end of the range.
+    for float4 and float6, which have neither; integers wrap modulo 2^bits, as casts of ml_dtypes from wider integers do
+    (its casts from floats did before 0.7, which makes them 0). With `saturate`, infinities included, the nearest end
+    of the range.
 
     NaN keeps its sign and loses its payload. Where there is no NaN it becomes, as in ml_dtypes, a zero of the opposite
     sign (float4, float6; with `saturate` the largest value, as PTX's cvt.satfinite) or 0 (integers, where an infinity
-    without `saturate` gives 0 too). Formats without -0 turn it into 0. float8_e8m0fnu has neither sign nor zero: zero
-    and negative values become NaN, and positive ones below 2^-127 become 2^-127 in every rounding.
+    without `saturate` gives 0 too). Formats without -0 turn it into 0. Unsigned floats turn negative values into NaN,
+    also those that would round to zero. float8_e8m0fnu has no zero either: it becomes NaN, and positive values below
+    2^-127 become 2^-127 in every rounding.
 
     Raises GemmlabError for an unknown format or rounding, or no real number.
     """
@@ -44,7 +47,7 @@ def encode(value: SupportsFloat, name: str | Format, rounding: str = "rne", satu
         magnitude = form.nan_magnitude
         if form.nan == "none":
             magnitude, negative = (form.max_magnitude, False) if saturate else (0, not negative)
-    elif not form.signed and (negative or numerator == 0):
+    elif (numerator == 0 and not form.zero) or (not form.signed and negative and numerator):
         magnitude = form.nan_magnitude
     elif denominator == 0:
         magnitude = form.max_magnitude if saturate else form.overflow_magnitude

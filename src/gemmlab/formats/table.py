@@ -26,17 +26,20 @@ def ieee(name: str, exponent_bits: int, mantissa_bits: int, pad_bits: int = 0) -
     )
 
 
-def finite(name: str, exponent_bits: int, mantissa_bits: int, *, bias: int, nan: str, overflow: str) -> Format:
-    """A format without infinities, as the names with `fn` say."""
+def finite(
+    name: str, exponent_bits: int, mantissa_bits: int, *, bias: int, nan: str, overflow: str, signed: bool = True
+) -> Format:
+    """A format without infinities, as the names with `fn` say; with `fnu` unsigned as well."""
     return Format(
         name=name,
         kind="float",
+        signed=signed,
         exponent_bits=exponent_bits,
         mantissa_bits=mantissa_bits,
         bias=bias,
-        storage_bits=1 + exponent_bits + mantissa_bits,
+        storage_bits=signed + exponent_bits + mantissa_bits,
         nan=nan,
-        signed_zero=nan != "negative_zero",
+        signed_zero=signed and nan != "negative_zero",
         subnormals=True,
         overflow=overflow,
     )
@@ -63,6 +66,7 @@ FORMATS: dict[str, Format] = {
         finite("float8_e5m2fnuz", 5, 2, bias=16, nan="negative_zero", overflow="nan"),
         finite("float8_e4m3fnuz", 4, 3, bias=8, nan="negative_zero", overflow="nan"),
         finite("float8_e4m3b11fnuz", 4, 3, bias=11, nan="negative_zero", overflow="nan"),
+        finite("float8_e5m3fnu", 5, 3, bias=15, nan="ones", overflow="nan", signed=False),
         Format(
             name="float8_e8m0fnu",
             kind="float",

@@ -72,8 +72,4 @@ def outside(what: str, array: npt.NDArray[Any], wrong: npt.NDArray[np.bool_], na
 
 def typed(codes: Codes, name: str) -> npt.NDArray[Any]:
     """Codes as an array of their own type: numpy's or ml_dtypes'; tfloat32 as float32."""
-    import ml_dtypes
-
-    known = "float32" if name == "tfloat32" else name
-    kind = getattr(ml_dtypes, known, None) or getattr(np, known)
-    return np.ascontiguousarray(codes).view(np.dtype(kind))
+    return np.ascontiguousarray(codes).view(formats.dtype_of(name))

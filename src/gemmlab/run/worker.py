@@ -115,7 +115,15 @@ class Served:
     problem: Gemm
 
     def load(self, source: str, problem: Gemm) -> dict[str, str]:
-        """Make the contender's program; returns its environment."""
+        """Make the contender's program; returns its environment.
+
+        What placing operands imports is imported here: the limit of later commands is the kernel's own.
+        """
+        from gemmlab.check import drawn  # noqa: F401
+        from gemmlab.formats import dtype_of
+
+        for name in (problem.a_format, problem.b_format, problem.c_format, problem.d_format):
+            dtype_of(name)
         self.problem = problem
         self.program = made(source, problem)
         return self.environment()

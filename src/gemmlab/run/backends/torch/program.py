@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from gemmlab.check import Operands, dtype_of, poisoned
+from gemmlab.check import Operands, poisoned
 from gemmlab.check.storage import first_element
+from gemmlab.formats import dtype_of
 from gemmlab.problem import Gemm
 from gemmlab.record import GemmlabError
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gemmlab.check.storage import dtype_of, first_element, placed
+from gemmlab.check.storage import first_element, placed
+from gemmlab.formats import dtype_of
 from gemmlab.kernels.ladder.webgpu import Text
 from gemmlab.problem import Gemm
 from gemmlab.record import GemmlabError
