@@ -14,10 +14,10 @@ import numpy as np
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "src"))
 
-from gemmlab.check import Operands, dtype_of, poisoned  # noqa: E402
+from gemmlab.check import Operands, poisoned  # noqa: E402
 from gemmlab.check.bounds import bound_of  # noqa: E402
 from gemmlab.check.storage import stored  # noqa: E402
-from gemmlab.formats import get  # noqa: E402
+from gemmlab.formats import dtype_of, get  # noqa: E402
 from gemmlab.problem import Gemm  # noqa: E402
 from gemmlab.run.environment import Gauge  # noqa: E402
 from gemmlab.run.fault import fault_of  # noqa: E402
