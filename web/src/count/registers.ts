@@ -7,9 +7,18 @@ export type Kind = 'right' | 'held' | 'down' | 'behind' | 'sums';
 /** A word that leaves: its PE's row and column, its element of C, and whether it is a result. */
 export type Leaving = readonly [number, number, number, number, boolean];
 
+/** The tile that is shifted in at a time, the row of it that has come, and the tile before. */
+interface Chained {
+  readonly tile: Tile;
+  readonly step: number;
+  readonly last: Tile | null;
+}
+
 export class Registers {
   private readonly tiles: Tiles;
   private readonly known = new Map<number, Tile | null>();
+  private readonly chained = new Map<number, Chained | null>();
+  private nearby: Tile[] | null = null;
 
   constructor(
     readonly given: Given,
@@ -86,10 +95,11 @@ export class Registers {
 
   /** Tiles of which something may be in the array. */
   private near(): Tile[] {
+    if (this.nearby) return this.nearby;
     const { rows, cols } = this.given;
     const last = this.tiles.before(this.cycle);
     const first = Math.max(0, this.tiles.before(this.cycle - this.tiles.stream - 2 * rows - cols));
-    return Array.from({ length: last - first + 1 }, (_, place) => this.tiles.at(first + place));
+    return (this.nearby = Array.from({ length: last - first + 1 }, (_, place) => this.tiles.at(first + place)));
   }
 
   /** The tile whose rows of operands pass with that wave, and which of its rows does. */
@@ -135,13 +145,23 @@ export class Registers {
   /** A chain of registers down a column, through which the next tile is shifted in; the last row comes first. */
   private chain(i: number, j: number): Element | null {
     const { rows, weights } = this.given;
-    const time = this.cycle - (weights === 'double' ? j : 0);
-    const number = this.shifted(time);
-    if (number < 0) return null;
-    const tile = this.tiles.at(number);
-    const step = Math.min(time - tile.shiftAt, rows - 1);
-    if (i <= step) return this.operand(tile, rows - 1 - step + i, j);
-    return number === 0 ? null : this.operand(this.tiles.at(number - 1), i, j);
+    const found = this.shifting(this.cycle - (weights === 'double' ? j : 0));
+    if (found === null) return null;
+    if (i <= found.step) return this.operand(found.tile, rows - 1 - found.step + i, j);
+    return found.last === null ? null : this.operand(found.last, i, j);
+  }
+
+  /** What the chain does at that time; all PEs of a column ask for the same. */
+  private shifting(time: number): Chained | null {
+    let found = this.chained.get(time);
+    if (found === undefined) {
+      const number = this.shifted(time);
+      const tile = number < 0 ? null : this.tiles.at(number);
+      const last = number > 0 ? this.tiles.at(number - 1) : null;
+      found = tile && { tile, step: Math.min(time - tile.shiftAt, this.given.rows - 1), last };
+      this.chained.set(time, found);
+    }
+    return found;
   }
 
   /** The last tile that has begun to be shifted in. */

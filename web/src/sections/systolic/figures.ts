@@ -1,6 +1,7 @@
 /** Cycles by cause, words moved, and the three dataflows beside each other; PEs at work by cycle as a curve. */
 
 import { html, svg, type TemplateResult } from 'lit';
+import { guard } from 'lit/directives/guard.js';
 import { countsOf, FLOWS, type Counts, type Given } from '../../count/array';
 import { Registers } from '../../count/registers';
 import { ink } from '../../draw/colours';
@@ -13,16 +14,24 @@ import here from './section';
 const POINTS = 240;
 const [WIDE, TALL] = [720, 120];
 
-/** PEs at work in cycles spread over the whole run. */
-export function curve(given: Given, counts: Counts, cycle: number): TemplateResult {
+/** Where a cycle lies in the curve. */
+const across = (cycle: number, { cycles }: Counts): number => (cycles === 1 ? 0 : (cycle / (cycles - 1)) * WIDE);
+
+/** The corners of the curve. */
+function corners(given: Given, counts: Counts): string {
   const points = Math.min(POINTS, counts.cycles);
   const pes = given.rows * given.cols;
-  const at = (place: number) => (points === 1 ? 0 : Math.round((place * (counts.cycles - 1)) / (points - 1)));
-  const x = (each: number) => (counts.cycles === 1 ? 0 : (each / (counts.cycles - 1)) * WIDE);
   const line = Array.from({ length: points }, (_, place) => {
-    const share = new Registers(given, at(place)).working / pes;
-    return `${x(at(place)).toFixed(1)},${(TALL - share * TALL).toFixed(1)}`;
+    const cycle = points === 1 ? 0 : Math.round((place * (counts.cycles - 1)) / (points - 1));
+    const share = new Registers(given, cycle).working / pes;
+    return `${across(cycle, counts).toFixed(1)},${(TALL - share * TALL).toFixed(1)}`;
   });
+  return `0,${TALL} ${line.join(' ')} ${WIDE},${TALL}`;
+}
+
+/** PEs at work in cycles spread over the whole run. */
+export function curve(given: Given, counts: Counts, cycle: number): TemplateResult {
+  const x = across(cycle, counts);
   const level = TALL - counts.utilisation * TALL;
   return html`
     <figure>
@@ -32,7 +41,7 @@ export function curve(given: Given, counts: Counts, cycle: number): TemplateResu
         aria-label=${t('systolic.curve.about', { share: percent(counts.utilisation) })}
       >
         <polygon
-          points="0,${TALL} ${line.join(' ')} ${WIDE},${TALL}"
+          points=${guard(Object.values(given), () => corners(given, counts))}
           fill=${ink('mist')}
           stroke=${ink('teal')}
         ></polygon>
@@ -45,7 +54,7 @@ export function curve(given: Given, counts: Counts, cycle: number): TemplateResu
           stroke-width="1.5"
           stroke-dasharray="6 4"
         ></line>
-        ${svg`<line x1=${x(cycle)} x2=${x(cycle)} y1="-4" y2=${TALL + 4} stroke=${ink('ink')} stroke-width="2"></line>`}
+        ${svg`<line x1=${x} x2=${x} y1="-4" y2=${TALL + 4} stroke=${ink('ink')} stroke-width="2"></line>`}
       </svg>
       <figcaption class="small quiet">${t('systolic.curve', { share: percent(counts.utilisation, 3) })}</figcaption>
     </figure>
