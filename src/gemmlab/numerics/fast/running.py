@@ -21,8 +21,29 @@ Codes = npt.NDArray[Any]
 Scales = tuple[Operand, Operand] | None
 
 
-#: multiply-adds below which compiled code would answer later than the plain reference does
-SMALL = 20_000
+#: multiply-adds that the plain reference does in the time in which compiled code is loaded
+LOADED_AFTER = 20_000
+#: and in that of one call of compiled code
+FEW = 32
+
+
+class Small:
+    """Whether the plain reference answers sooner, many small multiplications after one another included.
+
+    Compiled code is loaded once as many multiply-adds were asked for as take the time of loading it, in one call or in
+    many: nobody waits more than twice as long as with the better of the two from the start.
+    """
+
+    asked = 0  #: multiply-adds so far, of calls that are not too small for compiled code in any case
+
+    def __call__(self, multiply_adds: int) -> bool:
+        if multiply_adds < FEW:
+            return True
+        self.asked += multiply_adds
+        return self.asked < LOADED_AFTER
+
+
+small = Small()
 
 
 def chain(
@@ -35,8 +56,8 @@ def chain(
     if a.codes.shape[1] == 0 or c.size == 0:
         return c.copy()
     if path is None:
-        small = c.size * a.codes.shape[1] < SMALL
-        path = "plain" if small else paths(unit, a.format, b.format, scales[0].format if scales else "")[0]
+        few = small(c.size * a.codes.shape[1])
+        path = "plain" if few else paths(unit, a.format, b.format, scales[0].format if scales else "")[0]
     if path == "plain":
         return plainly(unit, a, b, c, scales, np.ndindex(*c.shape)).reshape(c.shape)
     from gemmlab.numerics.fast import kinds, plan, portable
@@ -50,7 +71,7 @@ def chain(
     rules = kinds.rules_of(unit, *names)
 
     def slow(i: Codes, j: Codes) -> Codes:
-        if rules is None or (path != "stepwise" and len(i) * a.codes.shape[1] < SMALL):
+        if rules is None or (path != "stepwise" and small(len(i) * a.codes.shape[1])):
             return plainly(unit, a, b, c, scales, zip(i.tolist(), j.tolist(), strict=True))
         return kinds.walked(unit, rules, left, right, scales, (i, j), c[i, j], threads)
 
@@ -104,7 +125,7 @@ def pairs(unit: Unit, a: Operand, b: Operand, c: Codes, scales: Scales = None, p
     if a.codes.shape[1] == 0 or len(c) == 0:
         return c.copy()
     if path is None:
-        path = "plain" if a.codes.size < SMALL else next(each for each in paths(unit, *names) if each != "native")
+        path = "plain" if small(a.codes.size) else next(each for each in paths(unit, *names) if each != "native")
     if path == "plain":
         return plainly(unit, a, turned, c, scales, zip(every.tolist(), every.tolist(), strict=True))
     from gemmlab.numerics.fast import kinds, plan, portable
@@ -115,7 +136,7 @@ def pairs(unit: Unit, a: Operand, b: Operand, c: Codes, scales: Scales = None, p
     rules, chosen = kinds.rules_of(unit, *names), plan.aligned_plan(unit, *names)
 
     def slow(i: Codes, j: Codes) -> Codes:
-        if rules is None or (path != "stepwise" and len(i) * a.codes.shape[1] < SMALL):
+        if rules is None or (path != "stepwise" and small(len(i) * a.codes.shape[1])):
             return plainly(unit, a, turned, c, scales, zip(i.tolist(), j.tolist(), strict=True))
         return kinds.walked(unit, rules, left, right, scales, (i, j), c[i], None)
 
@@ -146,7 +167,7 @@ def scheduled(
     shape, inner = (a.codes.shape[0], b.codes.shape[1]), a.codes.shape[1]
     integer = formats.get(unit.accumulate).kind == "int" and formats.get(d_format).kind == "int"
     crooked = integer and c is not None and formats.get(c.format).kind != "int"
-    if path == "plain" or crooked or (path is None and shape[0] * shape[1] * inner < SMALL):
+    if path == "plain" or crooked or (path is None and small(shape[0] * shape[1] * inner)):
         return plainly_scheduled(unit, schedule, a, b, c, scales, alpha, beta, d_format)
     from gemmlab.numerics.fast import outside
 
