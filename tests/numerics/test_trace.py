@@ -116,17 +116,18 @@ def test_schedules(name, told):
 
 
 def test_shares_of_integers_are_added_to_the_bit():
-    """Two sums of 128 * 128 * 65536 = 2^30, each exact, wrap around int32 when they are added twice."""
+    """Two sums of 255 * 255 * 16640, a little more than 2^30, each exact, wrap around int32 when they are added."""
     chosen = unit("turing.mma.int8")
-    codes = [0x80] * (1 << 18)
-    trace = trace_output(chosen, Schedule(split_k=4), codes, codes, 0, "int8", "int8", d_format="int32")
+    codes, share = [0xFF] * (4 * 16640), 255 * 255 * 16640
+    trace = trace_output(chosen, Schedule(split_k=4), codes, codes, 0, "uint8", "uint8", d_format="int32")
     assert [(step.rounding, step.result, step.lost) for step in trace.steps if step.kind == "split-k"] == [
-        ("exact, modulo 2^32", "-2147483648", "4294967296"),
-        ("exact, modulo 2^32", "-1073741824", "0"),
-        ("exact, modulo 2^32", "0", "0"),
+        ("exact, modulo 2^32", str(2 * share - 2**32), str(2**32)),
+        ("exact, modulo 2^32", str(3 * share - 2**32), "0"),
+        ("exact, modulo 2^32", str(4 * share - 2**32), "0"),
     ]
-    assert (trace.result, trace.steps[-1].code) == ("0", trace.code)
-    scaled = trace_output(chosen, Schedule(), codes[:4], codes[:4], 0, "int8", "int8", alpha=0.5, d_format="float16")
+    assert (trace.result, trace.steps[-1].code) == (str(4 * share - 2**32), trace.code)
+    codes = [0x80] * 4
+    scaled = trace_output(chosen, Schedule(), codes, codes, 0, "int8", "int8", alpha=0.5, d_format="float16")
     assert [step.kind for step in scaled.steps] == ["fused sum", "alpha and beta", "D"]
     assert scaled.steps[-1].result == "32768"
 
