@@ -198,6 +198,6 @@ def test_a_compiler_s_refusal_is_a_fault(bench, monkeypatch):
 def test_a_search_on_a_bench(bench):
     bench, _ = bench
     found = tuning.search(SMALL, bench.tried, [grouped(8), grouped(1), grouped(2)])
-    assert found.plan == grouped(1)
+    assert found.plan.group_m == 1  # on which alone the time depends here
     assert found.model_s == pytest.approx(8e-6)
     assert found.measured_s == pytest.approx(1e-6)

@@ -11,7 +11,7 @@ from tests.peak.test_choosing import requests
 from tests.peak.test_store import H200, SQUARE, folders, order  # noqa: F401 - a fixture
 
 from gemmlab.peak import store, tuning
-from gemmlab.peak.candidates import SLOWEST, WIDE, decided, kind_of, variants, various
+from gemmlab.peak.candidates import SHORT_S, SLOWEST, WIDE, beside, decided, kind_of, variants, various
 from gemmlab.peak.choosing import plan_for, plans
 from gemmlab.peak.engine import Engine
 from gemmlab.peak.paired import LEAST_GAIN, LEVEL
@@ -93,6 +93,35 @@ def test_variants_change_one_size_and_no_order(request_, source):
         assert len(changed - follows) + (other.group_m != plan.group_m) <= 1
         assert replace(other, kernel=plan.kernel, group_m=plan.group_m) == plan
         assert store.held(other.kernel)
+
+
+@given(requests(), st.randoms())
+@settings(max_examples=40)
+def test_what_runs_beside_a_short_plan_is_a_plan_of_one_wave(request_, source):
+    plan = source.choice(list(plans(request_)))
+    own = set(plans(request_))
+    for other in beside(request_, plan):
+        assert other in own - {plan}
+        assert plan.predicted_s <= SHORT_S
+        assert other.kernel.tiles(request_.m, request_.n, request_.batch) <= request_.sm_count
+
+
+def test_two_programs_on_an_sm_are_tried_where_launches_are_short():
+    """Two of 48 columns take a ninth less than any single one, measured; neither is a step from what the model says."""
+    small = replace(SQUARE, m=512, n=512, k=512)
+    plan = plan_for(small)
+    assert (plan.kernel.block_n, plan.kernel.resident) != (48, 2)
+    assert (48, 2) in {(each.kernel.block_n, each.kernel.resident) for each in beside(small, plan)}
+    assert not [*beside(SQUARE, plan_for(SQUARE))]
+
+    def trial(tried, rounds, *, loaded=False):
+        fast = {True: 3.24e-6, False: 3.65e-6}
+        return [Tried(each, (fast[is_fast(each)],) * rounds, 1e-3) for each in tried]
+
+    def is_fast(each):
+        return isinstance(each.kernel, Engine) and (each.kernel.block_n, each.kernel.resident) == (48, 2)
+
+    assert is_fast(tuning.search(small, trial).plan)
 
 
 def test_variants_of_a_square():

@@ -11,7 +11,7 @@ from importlib import metadata
 from typing import Any, NamedTuple, Protocol
 
 from gemmlab.kernels.nvrtc import library
-from gemmlab.peak.candidates import variants, various
+from gemmlab.peak.candidates import beside, variants, various
 from gemmlab.peak.choosing import plan_for
 from gemmlab.peak.engine import FOLDER
 from gemmlab.peak.paired import ranked, surely_faster
@@ -56,8 +56,8 @@ class Found(NamedTuple):
 
 
 def search(request: Request, trial: Trial, first: Sequence[Plan] | None = None) -> Found:
-    """The fastest right plan: first the model's various best, or `first`, then variants of the fastest, briefly; the
-    best of all again, by turns; and the best few of these against the model's.
+    """The fastest right plan: first the model's various best, or `first`, then briefly variants of the fastest, of
+    short ones `beside` too; the best of all again, by turns; and the best few of these against the model's.
 
     Rounds in which plans were picked do not judge them: the last ones are new, and `surely_faster` decides. Plans that
     take `LOADED_FROM_S` or longer are held against one another under load: there the energy of a product decides, and
@@ -69,7 +69,8 @@ def search(request: Request, trial: Trial, first: Sequence[Plan] | None = None) 
     known = Known(model, trial)
     known.try_all(first if first is not None else various(request, MOST))
     for count in BETTERED:
-        known.try_all([other for plan in known.best()[:count] for other in variants(request, plan)])
+        best = known.best()[:count]
+        known.try_all([other for plan in best for other in (*variants(request, plan), *beside(request, plan))])
     if not known.best():
         said = next((each.fault for each in known.tried.values() if each.fault), "")
         raise GemmlabError(f"no plan gives a right result: {said}", "finite operands, and memory for their copies")

@@ -28,15 +28,16 @@ FEW = 32
 
 
 class Small:
-    """Whether the plain reference answers sooner, many small multiplications after one another included.
-
-    Compiled code is loaded once as many multiply-adds were asked for as take the time of loading it, in one call or in
-    many: nobody waits more than twice as long as with the better of the two from the start.
-    """
+    """Who answers a multiplication sooner, the plain reference or compiled code, many after one another included."""
 
     asked = 0  #: multiply-adds so far, of calls that are not too small for compiled code in any case
 
     def __call__(self, multiply_adds: int) -> bool:
+        """Whether it is the plain reference.
+
+        Compiled code is loaded once as many multiply-adds were asked for as take the time of loading it, in one call or
+        in many: nobody waits more than twice as long as with the better of the two from the start.
+        """
         if multiply_adds < FEW:
             return True
         self.asked += multiply_adds
