@@ -94,10 +94,13 @@ def bench(visit, browser):
     return go
 
 
-def run(page):
-    """Press the button and wait until all is done."""
-    page.locator("[data-do=run]").click()
-    page.locator("[data-do=run]:not([disabled])").wait_for(timeout=LONG_MS)
+def run(page, *, loses=False):
+    """Press the button and wait until all is done; once more where a busy machine took the device away unasked."""
+    for _ in range(2):
+        page.locator("[data-do=run]").click()
+        page.locator("[data-do=run]:not([disabled])").wait_for(timeout=LONG_MS)
+        if loses or "lost" not in faults(page):
+            break
     return page
 
 
@@ -204,7 +207,7 @@ def test_a_clock_that_stands_still_is_not_used(bench):
 
 @pytest.mark.parametrize("when", [0, 400])
 def test_a_lost_device_is_told_and_the_next_run_has_another(bench, when):
-    page = run(bench("m=256&n=256&k=256", script=LOST.replace("WHEN", str(when))))
+    page = run(bench("m=256&n=256&k=256", script=LOST.replace("WHEN", str(when))), loses=True)
     assert "was lost" in faults(page)["lost"]
     page.get_by_label("m", exact=True).fill("20")
     page.keyboard.press("Tab")
@@ -231,7 +234,8 @@ def test_a_lost_device_is_told_and_the_next_run_has_another(bench, when):
 )
 def test_what_a_device_refuses_is_a_sentence_and_the_page_goes_on(bench, query, script, kind, said):
     page = run(bench(query, script=script))
-    assert said in faults(page)[kind]
+    found = faults(page)
+    assert said in found.get(kind, ""), found
     assert cell(page, "reads", "naive") not in ("", "-")
     page.goto(page.url.split("#")[0] + "#/bench?m=8&n=8&k=8&tiled=0&cut=first&t=8")
     if script in (BROKEN_TEXT, NO_TIME):
