@@ -119,7 +119,7 @@ class Served:
 
         What placing operands imports is imported here: the limit of later commands is the kernel's own.
         """
-        from gemmlab.check import drawn  # noqa: F401
+        from gemmlab.check import drawn  # noqa: F401 - which `place` takes
         from gemmlab.formats import dtype_of
 
         for name in (problem.a_format, problem.b_format, problem.c_format, problem.d_format):

@@ -35,8 +35,9 @@ class Small:
     def __call__(self, multiply_adds: int) -> bool:
         """Whether it is the plain reference.
 
-        Compiled code is loaded once as many multiply-adds were asked for as take the time of loading it, in one call or
-        in many: nobody waits more than twice as long as with the better of the two from the start.
+        Compiled code is loaded from its cache once as many multiply-adds were asked for as take the time of that, in
+        one call or in many: nobody waits more than about twice as long as with the better of the two from the start,
+        but for the one time when this machine compiles it.
         """
         if multiply_adds < FEW:
             return True
