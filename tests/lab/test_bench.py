@@ -94,9 +94,23 @@ def bench(visit, browser):
     return go
 
 
+#: when a button has been disabled and is not any more: seen from before it is pressed, as a busy page may begin late
+ENDED = """(button, longMs) => {
+  globalThis.ended = new Promise((done, failed) => {
+    let begun = false;
+    const look = () => (button.disabled ? (begun = true) : begun && done());
+    new MutationObserver(look).observe(button, { attributes: true, attributeFilter: ['disabled'] });
+    setTimeout(() => failed(new Error(begun ? 'it never ended' : 'it never began')), longMs);
+  });
+}"""
+
+
 def run(page):
     """Press the button and wait until all is done."""
-    page.locator("[data-do=run]").click()
+    button = page.locator("[data-do=run]")
+    button.evaluate(ENDED, LONG_MS)
+    button.click()
+    page.evaluate("() => globalThis.ended")
     page.locator("[data-do=run]:not([disabled])").wait_for(timeout=LONG_MS)
     return page
 
