@@ -14,6 +14,8 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from peak_row import lying
 
 BOUNDS = {"float32": 3e-6, "float32 fast": 2e-3, "float16": 5e-4, "bfloat16": 4e-3, "float8_e4m3fn": 5e-3}
@@ -28,6 +30,7 @@ class Case(NamedTuple):
     layout: str = "nt"
     wanted: Callable[[Any], bool] = lambda plan: True  #: the fastest of those for which it holds
     numbers: str = "normal"  #: or float32 that two float16 cannot say: far apart, infinite
+    tuned: dict[str, Any] | None = None  #: sizes of the kernel's that tuning alone chooses
 
 
 def planned(kind: str, **fields: Any) -> Callable[[Any], bool]:
@@ -62,6 +65,9 @@ CASES = (
     Case("aligned, one warpgroup", EVEN, "bfloat16", wanted=engine(shares=1, swapped=False, consumers=1)),
     Case("aligned, two warpgroups", EVEN, "bfloat16", wanted=engine(shares=1, swapped=False, consumers=2)),
     Case("three warpgroups", EVEN, "bfloat16", wanted=engine(consumers=3)),
+    Case("two instructions wide", (1400, 4200, 136), "bfloat16", wanted=engine(halves=2, swapped=False)),
+    Case("two instructions wide, swapped", (4199, 1400, 136), "bfloat16", wanted=engine(halves=2, swapped=True)),
+    Case("D from registers", EVEN, "bfloat16", wanted=engine(shares=1), tuned={"direct": True, "blocks": 1}),
     Case("two warpgroups apart", (1600, 1608, 200), "bfloat16", wanted=engine(shares=1, lag=bool)),
     Case("two programs fetch B together", (320, 264, 328), "bfloat16", wanted=engine(spread=several, shares=1)),
     Case("the same, unaligned D", (310, 263, 328), "bfloat16", wanted=engine(spread=several, shares=1)),
@@ -85,6 +91,14 @@ CASES = (
     Case("groups added later, B together", (200, 88, 4104), "bfloat16", wanted=engine(later=True, spread=2, across=1)),
     Case(
         "groups added later, both together", (250, 120, 4104), "bfloat16", wanted=engine(later=True, spread=2, across=2)
+    ),
+    Case("groups added later, held back", LONG, "bfloat16", wanted=engine(later=True), tuned={"hold": True}),
+    Case(
+        "groups added later, lean",
+        (200, 88, 4104),
+        "bfloat16",
+        wanted=engine(later=True, consumers=2),
+        tuned={"lean": True},
     ),
     Case("groups added later, unaligned", (71, 87, 4103), "bfloat16", wanted=engine(later=True)),
     Case("groups added later, swapped", (24, 264, 4104), "bfloat16", wanted=engine(later=True, swapped=True)),
@@ -167,15 +181,16 @@ def worked(torch: Any, case: Case) -> dict[str, Any]:
     about = {"case": case.name, "m": m, "n": n, "k": k, "format": case.form, "layout": case.layout}
     if not found:
         return about | {"plan": None, "right": True}
-    made = ready(torch, left, right, d, found[0])
+    plan = replace(found[0], kernel=replace(found[0].kernel, **case.tuned or {}))
+    made = ready(torch, left, right, d, plan)
     made.launch(torch.cuda.current_stream().cuda_stream)
     torch.cuda.synchronize()
     exact, result = a.cpu().double() @ b.cpu().double(), d.cpu().double()
     fine = exact.isfinite()
     error = float((result - exact)[fine].norm() / exact[fine].norm())
     right = bool((result.isfinite() == fine).all()) and error <= BOUNDS.get(case.form, BOUNDS[form])
-    shown = {name: getattr(found[0].kernel, name) for name in found[0].kernel.__struct_fields__}
-    return about | {"plan": type(found[0].kernel).__name__, "kernel": shown, "error": error, "right": right}
+    shown = {name: getattr(plan.kernel, name) for name in plan.kernel.__struct_fields__}
+    return about | {"plan": type(plan.kernel).__name__, "kernel": shown, "error": error, "right": right}
 
 
 def all_files() -> list[str]:

@@ -3,7 +3,7 @@
 import pytest
 
 from gemmlab.peak.choosing import PARTS, TOGETHER, engines, plan_for
-from gemmlab.peak.engine import SLICE_GROUPS, Engine
+from gemmlab.peak.engine import BLOCK_BYTES, SLICE_GROUPS, SM_SHARED_BYTES, Engine
 from gemmlab.peak.predicting import FITTING
 from gemmlab.peak.request import Request
 from gemmlab.peak.shares import workspace_of
@@ -17,6 +17,18 @@ LONG = Request(m=256, n=256, k=65536, **BF16)
     ("fields", "said"),
     [
         ({"block_n": 12}, "no multiple of 8"),
+        ({"block_n": 264, "spread": 2, "stages": 3}, "no multiple of 8 up to 256, nor of 16 up to 320"),
+        ({"block_n": 336, "spread": 2, "stages": 3}, "nor of 16 up to 320"),
+        ({"block_n": 320, "stages": 3}, "pairs of programs"),
+        ({"block_n": 320, "stages": 3, "spread": 2, "consumers": 1}, "two consumers"),
+        ({"block_n": 320, "stages": 3, "spread": 2, "b_sides": True}, "B along k"),
+        ({"block_n": 320, "stages": 3, "spread": 2, "promote": 2}, "one accumulator"),
+        ({"block_n": 320, "stages": 3, "spread": 2, "rows_store": True}, "16 bits on the road"),
+        ({"block_n": 320, "stages": 3, "spread": 2, "d_format": "float32"}, "16 bits on the road"),
+        ({"block_n": 320, "stages": 3, "spread": 2, "groups": 4, "later": True}, "all of k"),
+        ({"block_n": 64, "hold": True}, "held back"),
+        ({"block_n": 64, "hold": True, "later": True, "groups": 4}, "could begin early"),
+        ({"block_n": 64, "hold": True, "later": True, "groups": 4, "early": True, "lean": True}, "held back"),
         ({"block_n": 72, "swapped": True}, "no multiple of it"),
         ({"block_n": 64, "a_sides": True, "a_format": "float8_e4m3fn", "b_format": "float8_e4m3fn"}, "along m or n"),
         ({"block_n": 64, "spread": 2, "parts": 2}, "the same k"),
@@ -65,6 +77,29 @@ def test_programs_of_a_cluster_share_what_they_fetch():
     pairs = Engine(**BF16, block_n=128, stages=6, across=2)
     assert pairs.tiles(257, 257) == 12
     assert pairs.programs(4096, 4096, 131) == 130, "no half of a pair"
+
+
+def test_a_tile_of_two_instructions_is_one_tile():
+    wide = Engine(**BF16, block_n=320, stages=3, spread=2)
+    assert (wide.halves, wide.store_n, wide.tiles(8192, 8192)) == (2, 64, 64 * 26)
+    assert "m64n160k16" in wide.instruction()
+    assert "sums[79]" in wide.instruction()
+    assert "sums[80]" not in wide.instruction()
+    assert Engine(**BF16, block_n=256).halves == 1
+
+
+def test_blocks_that_add_are_spread_evenly_where_they_are_held_back():
+    four = {"block_n": 128, "stages": 7, "spread": 2, "across": 2, "groups": 7, "later": True, "early": True}
+    blocks, asked_for = Engine(**BF16, **four).added(512, 512, 132)
+    assert (blocks, asked_for) == (512 * 512 // 512, 0)
+    engine = Engine(**BF16, **four, hold=True)
+    same, asked_for = engine.added(512, 512, 132)
+    own = BLOCK_BYTES + 16 * 32 * engine.slices * engine.beside
+    assert same == blocks
+    assert 4 * (asked_for + own) <= SM_SHARED_BYTES < 5 * (asked_for + own), "four on an SM, 132 times, and no more"
+    many, none = engine.added(65536, 65536, 132)
+    assert many > 132 * SM_SHARED_BYTES // own
+    assert none == 0, "whatever is asked for, they do not all run at once"
 
 
 def asked(*sides, dtype, device):

@@ -15,6 +15,11 @@ BF16 = {"a_format": "bfloat16", "b_format": "bfloat16", "d_format": "bfloat16"}
 FP8 = {"a_format": "float8_e4m3fn", "b_format": "float8_e4m3fn", "d_format": "bfloat16"}
 FORMS = {
     "wide": Engine(**BF16, block_n=256),
+    "two instructions wide": Engine(**BF16, block_n=320, stages=3, lag=1, spread=2, early=True),
+    "two instructions wide, swapped": Engine(**BF16, block_n=320, stages=3, spread=2, swapped=True),
+    "two instructions wide, A along m": Engine(**BF16, block_n=288, stages=3, spread=2, a_sides=True),
+    "two instructions wide, D from registers": Engine(**BF16, block_n=320, stages=3, spread=2, direct=True),
+    "two instructions wide, float8": Engine(**FP8, block_n=320, stages=3, spread=2),
     "odd width": Engine(**BF16, block_n=176),
     "operands along m and n": Engine(**BF16, block_n=256, a_sides=True, b_sides=True),
     "unaligned D": Engine(**BF16, block_n=256, stages=3, rows_store=True),
@@ -28,6 +33,9 @@ FORMS = {
     "groups over k": Engine(**BF16, block_n=16, consumers=1, stages=12, groups=4, swapped=True),
     "groups added later": Engine(**BF16, block_n=128, stages=7, spread=2, across=2, groups=30, later=True),
     "the same, lean": Engine(**BF16, block_n=128, stages=6, spread=2, across=2, groups=30, later=True, lean=True),
+    "the same, held back": Engine(
+        **BF16, block_n=128, stages=7, spread=2, across=2, groups=30, later=True, early=True, hold=True
+    ),
     "the same, promoted": Engine(**FP8, block_n=128, stages=7, spread=2, groups=30, later=True, promote=1),
     "float8": Engine(**FP8, block_n=256),
     "float8 promoted": Engine(**FP8, block_n=128, stages=6, promote=1),
@@ -99,7 +107,8 @@ def test_instructions_and_registers(name, code, tmp_path):
     engine = FORMS[name]
     opcodes, usage = machine_code.read(code(engine), tmp_path)
     product = "QGMMA" if engine.a_format.startswith("float8") else "HGMMA"
-    assert sum(opcode.startswith(product) for opcode in opcodes) == 4 * (3 if engine.pieces == 2 else 1)
+    times = 3 if engine.pieces == 2 else engine.halves
+    assert sum(opcode.startswith(product) for opcode in opcodes) == 4 * times
     assert not usage.stack
     assert not usage.local
     assert not [opcode for opcode in opcodes if opcode.startswith(("LDL", "STL"))]

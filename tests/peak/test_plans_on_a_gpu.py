@@ -13,6 +13,9 @@ from gemmlab.peak.vector import Vector
 pytestmark = pytest.mark.gpu
 SHAPES = ((64, 64, 8192), (130, 70, 9000), (256, 256, 4096), (257, 255, 4099), (16, 300, 8192), (300, 500, 777))
 FEW = ((1, 300, 4099), (1, 257, 512), (300, 1, 777), (4, 255, 1000), (3, 64, 8192))
+#: whose tiles fill a chip though they are large
+LARGE = ((2000, 4200, 200), (4200, 2000, 333), (2560, 2560, 640), (3000, 3001, 72))
+TRIES = 400
 #: what is chosen among: kinds of plans that a random one would seldom be
 KINDS = {
     "a vector": lambda kernel: isinstance(kernel, Vector),
@@ -27,11 +30,14 @@ ENGINES = {
     "from registers, swapped": lambda kernel: kernel.store == 0 and kernel.shares == 1 and kernel.swapped,
     "float32 row by row": lambda kernel: kernel.store == 4,
     "three warpgroups": lambda kernel: kernel.consumers == 3,
+    "two instructions wide": lambda kernel: kernel.halves == 2,
+    "two instructions wide, from registers": lambda kernel: kernel.halves == 2,
     "pairs that fetch B": lambda kernel: kernel.spread == 2 and not kernel.later,
     "parts of a cluster": lambda kernel: kernel.parts > 1,
     "groups": lambda kernel: kernel.groups > 1 and not kernel.later,
     "added later": lambda kernel: kernel.later and kernel.together == 1,
     "added later, lean": lambda kernel: kernel.later and kernel.consumers == 2 and kernel.registers_bound <= 80,
+    "added later, held back": lambda kernel: kernel.later,
     "added later, pairs": lambda kernel: kernel.later and kernel.together == 2,
     "added later, fours": lambda kernel: kernel.later and kernel.together == 4,
 }
@@ -39,7 +45,15 @@ ENGINES = {
 TUNED = {
     "from registers": {"direct": True, "blocks": 1},
     "from registers, swapped": {"direct": True, "blocks": 1},
+    "two instructions wide, from registers": {"direct": True, "blocks": 1},
+    "added later, held back": {"hold": True},
     "added later, lean": {"lean": True},
+}
+OF_KIND = {
+    "a vector": FEW,
+    "three warpgroups": LARGE,
+    "two instructions wide": LARGE,
+    "two instructions wide, from registers": LARGE,
 }
 KINDS |= {
     name: lambda kernel, holds=holds: isinstance(kernel, Engine) and holds(kernel) for name, holds in ENGINES.items()
@@ -83,15 +97,15 @@ def test_a_plan_is_exact_and_writes_d_alone(kind, seed):
     from gemmlab.peak.ready import ready
 
     source = random.Random(f"{kind} {seed}")
-    for _ in range(100):
+    for _ in range(TRIES):
         form = source.choice(TYPES)
-        a, b, memory, d = operands(source, form, FEW if kind == "a vector" else SHAPES)
+        a, b, memory, d = operands(source, form, OF_KIND.get(kind, SHAPES))
         accuracy = source.choice(["vendor", "best"])  # float8 in one accumulator is not exact
         plan = plan_of(source, request_of(torch, a, b, d, accuracy, False), KINDS[kind])
         if plan is not None:
             break
     else:
-        pytest.fail("none of 100 requests has such a plan")
+        pytest.fail(f"none of {TRIES} requests has such a plan")
     plan = changed(plan, kind)
     made = ready(torch, a, b, d, plan)
     exact = (a.double() @ b.double()).to(d.dtype)

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import asdict, replace
 
 from gemmlab.peak.choosing import WIDTHS, plan_for, plans
-from gemmlab.peak.engine import Engine
+from gemmlab.peak.engine import MOST_COLUMNS, Engine
 from gemmlab.peak.planned import Plan
 from gemmlab.peak.request import Request
 from gemmlab.peak.store import free, held
@@ -70,9 +70,10 @@ def kind_of(sizes: Sizes) -> tuple[object, ...]:
 
 
 def width_of(sizes: Sizes) -> int:
-    """Columns of a tile of two warpgroups; all widths up to `WIDE` are one, and so are other tiles'."""
+    """Columns of a tile of two warpgroups; all widths up to `WIDE` are one, those of two instructions another, and so
+    are other tiles'."""
     width: int = sizes["block_n"] if sizes.get("consumers") == 2 else WIDE
-    return max(WIDE, width)
+    return min(max(WIDE, width), MOST_COLUMNS + 1)
 
 
 def unlike(plans: list[tuple[Plan, Sizes]], taken: Sizes) -> list[tuple[Plan, Sizes]]:

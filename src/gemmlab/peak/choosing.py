@@ -10,7 +10,7 @@ from msgspec.structs import asdict, replace
 
 from gemmlab.formats import bits_of
 from gemmlab.numerics.schedule import Schedule
-from gemmlab.peak.engine import INPUTS, MOST_CONSUMERS, ROW_BYTES, WARPGROUP, Engine
+from gemmlab.peak.engine import INPUTS, MOST_COLUMNS, MOST_CONSUMERS, ROW_BYTES, WARPGROUP, Engine
 from gemmlab.peak.planned import Plan
 from gemmlab.peak.predicting import FITTING, SMS, engine_seconds
 from gemmlab.peak.request import Request
@@ -19,7 +19,7 @@ from gemmlab.peak.vector_choosing import by_threads, vector_plans
 from gemmlab.record import GemmlabError
 from gemmlab.units import ceil_div
 
-WIDTHS = (8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256)
+WIDTHS = (8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256, 288, 320)
 PROMOTE_K = 128  # of float8 with two-level accumulation, as torch's own
 LEAST_STAGES, MOST_STAGES = 2, 12
 BARRIER_BYTES = 16 * MOST_STAGES + 16
@@ -52,7 +52,7 @@ def plan_for(request: Request) -> Plan:
 
 def unmeasured(plan: Plan) -> bool:
     """Whether the model's constants were fitted to none of its kind, so that measuring alone chooses it."""
-    return isinstance(plan.kernel, Engine) and plan.kernel.consumers == MOST_CONSUMERS
+    return isinstance(plan.kernel, Engine) and (plan.kernel.consumers == MOST_CONSUMERS or plan.kernel.halves == 2)
 
 
 def plans(request: Request) -> Iterator[Plan]:
@@ -101,6 +101,7 @@ def engines(request: Request) -> Iterator[Engine]:
     rows_store = request.d_format != "float32" and not request.d_on_road
     for swapped, block_n, consumers in product((False, True), WIDTHS, range(1, MOST_CONSUMERS + 1)):
         third = consumers == MOST_CONSUMERS
+        wide = block_n > MOST_COLUMNS
         if third and (swapped or block_n < THIRD_WIDTH or request.m <= 2 * WARPGROUP):
             continue
         left, right = (b_format, a_format) if swapped else (a_format, b_format)
@@ -117,12 +118,17 @@ def engines(request: Request) -> Iterator[Engine]:
             b_sides=not pieces and not sides[1],
             swapped=swapped,
             rows_store=rows_store,
+            spread=2 if wide else 1,
             early=True,
             batched=request.batch > 1,
         )
         if plain is None or plain.tiles(request.m, request.n, request.batch) > MOST_TILES:
             continue
+        if wide and plain.tiles(request.m, request.n, request.batch) < request.sm_count:
+            continue
         yield from apart(request, plain)
+        if wide:
+            continue
         if third:
             yield from varied(plain, spread=2)
             continue

@@ -29,10 +29,12 @@ ROWS_REGISTERS = 16  # and beside these, where D goes row by row
 ROW_BYTES = 128  # of a tile in shared memory: what the copy engine's widest swizzle covers
 WARPGROUP = 64  # rows of one instruction
 LEAN_REGISTERS = 128  # of a thread, where some are left
+MOST_COLUMNS, WIDEST = 256, 320  # of one instruction, and of a tile, which then takes two of half as many
 MOST_CONSUMERS = 3  # warpgroups that multiply
 THIRD_SUMS, THIRD_ROWS_SUMS = 96, 72  # of a thread of three, and where D goes row by row: more are spilled
 FLOATS_STEP = 40  # float32 between rows on their way to D: 32 of a warp, and room so that banks differ
 PRODUCTS_BYTES = 32  # along k, of one instruction
+ADDED = 128  # sums that a warp of adds.cu tells: four of each lane
 SLICE_GROUPS, MOST_SLICES = 9, 16  # groups whose sums one warp adds later; warps of a block
 
 #: PTX's names of the operands' formats
@@ -52,7 +54,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     a_format: str  #: of the rows of the sums
     b_format: str
     d_format: str
-    block_n: int  #: columns of a program's tile, a multiple of 8
+    block_n: int  #: columns of a program's tile, a multiple of 8; above 256 of 16
     consumers: int = 2  #: warpgroups that multiply, 64 rows of the tile each
     stages: int = 4  #: tiles of A and B in flight
     pieces: int = 1  #: 2: float32 as high and low float16, beside one another along k
@@ -71,14 +73,24 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     groups: int = 1  #: clusters that share k; their sums meet in global memory
     later: bool = False  #: where a launch behind adds them
     lean: bool = False  #: and leaves registers for its programs, which then wait on the same SMs
+    hold: bool = False  #: or lets it begin only when this one has ended, its programs spread evenly over the SMs
     blocks: int = 1  #: of D that a warpgroup holds in shared memory on their way
     lag: int = 0  #: steps that the second warpgroup stays behind the first, so that their epilogues do not coincide
     early: bool = False  #: starts before the kernel in front of it has ended
     batched: bool = False  #: several multiplications of the same sides
 
     def __post_init__(self) -> None:
-        if self.block_n % 8 or not 8 <= self.block_n <= 256:
-            raise GemmlabError(f"block_n={self.block_n} is no multiple of 8 up to 256", "what one wgmma computes")
+        if self.block_n % (8 * self.halves) or not 8 <= self.block_n <= WIDEST:
+            raise GemmlabError(
+                f"block_n={self.block_n} is no multiple of 8 up to {MOST_COLUMNS}, nor of 16 up to {WIDEST}",
+                "what one wgmma computes, or two",
+            )
+        pairs = self.consumers == 2 and self.spread == 2 and self.shares == 1
+        if self.halves == 2 and not (pairs and self.store in (0, 3) and not (self.promote or self.b_sides)):
+            raise GemmlabError(
+                f"block_n={self.block_n} is above {MOST_COLUMNS}",
+                "two consumers, pairs of programs, B along k, all of k in one accumulator, D of 16 bits on the road",
+            )
         if self.swapped and self.block_n > 64 and self.block_n % 64:
             raise GemmlabError(f"block_n={self.block_n} swapped is above 64 and no multiple of it")
         if (self.a_sides or self.b_sides) and bits_of(self.a_format) != 16:
@@ -94,6 +106,8 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
         lean = self.later and self.consumers == 2 and self.registers_bound + OTHER_REGISTERS <= LEAN_REGISTERS
         if self.lean and not lean:
             raise GemmlabError("registers for programs that add later", "two consumers whose sums leave some")
+        if self.hold and (self.lean or not (self.later and self.early)):
+            raise GemmlabError("a launch behind that is held back", "one that adds later, and could begin early")
         if not 1 <= self.consumers <= MOST_CONSUMERS:
             raise GemmlabError(f"consumers={self.consumers}", f"1 to {MOST_CONSUMERS}")
         most = THIRD_ROWS_SUMS if self.rows_store else THIRD_SUMS
@@ -118,6 +132,11 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
                 f"{self.stages} stages of {self.block_m}x{self.block_n} need {self.shared_bytes} bytes a program",
                 f"{self.shared_limit} are there",
             )
+
+    @property
+    def halves(self) -> int:
+        """Instructions side by side that a tile's columns take."""
+        return 1 if self.block_n <= MOST_COLUMNS else 2
 
     @property
     def block_m(self) -> int:
@@ -224,6 +243,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
         """What the text asks for by name."""
         return {
             "BLOCK_N": self.block_n,
+            "HALVES": self.halves,
             "CONSUMERS": self.consumers,
             "STAGES": self.stages,
             "TILE_K": self.tile_k,
@@ -244,18 +264,18 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
             "GROUPS": self.groups,
             "LATER": int(self.later),
             "LEAN": int(self.lean),
+            "HOLD": int(self.hold),
             "EARLY": int(self.early),
             "BATCHED": int(self.batched),
         }
 
     def instruction(self) -> str:
-        """The function `wgmma`, whose registers are as many as the tile is wide."""
-        count = self.block_n // 2
+        """The function `wgmma`, whose registers are as many as it has columns: the tile's, or half of them."""
+        columns = self.block_n // self.halves
+        count = columns // 2
         registers = ", ".join(f"%{at}" for at in range(count))
         k = PRODUCTS_BYTES * 8 // bits_of(self.a_format)
-        name = (
-            f"wgmma.mma_async.sync.aligned.m64n{self.block_n}k{k}.f32.{INPUTS[self.a_format]}.{INPUTS[self.b_format]}"
-        )
+        name = f"wgmma.mma_async.sync.aligned.m64n{columns}k{k}.f32.{INPUTS[self.a_format]}.{INPUTS[self.b_format]}"
         turned = f", {int(self.a_sides)}, {int(self.b_sides)}" if bits_of(self.a_format) == 16 else ""
         outputs = ", ".join(f'"+f"(sums[{at}])' for at in range(count))
         return (
@@ -278,6 +298,18 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     def beside(self) -> int:
         """Warps of such a block for each of them: about four in all."""
         return max(1, 4 // self.slices)
+
+    def added(self, m: int, n: int, sms: int, batch: int = 1) -> tuple[int, int]:
+        """Blocks of the launch that adds later all sums of D (m, n), and shared memory that each asks for.
+
+        It uses none of that: where the launch is held back, as much is asked for as keeps its blocks from the few SMs
+        that had no program, which would take them all.
+        """
+        blocks = self.tiles(m, n, batch) * self.block_m * self.block_n // (ADDED * self.beside)
+        on_an_sm = ceil_div(blocks, sms)
+        own = BLOCK_BYTES + 16 * 32 * self.slices * self.beside
+        room = SM_SHARED_BYTES // on_an_sm - own
+        return blocks, room // BLOCK_BYTES * BLOCK_BYTES if self.hold and room > 0 else 0
 
     def adds_text(self) -> tuple[str, dict[str, str]]:
         """The same of the kernel that adds the groups' sums; what it does not ask for is left out of its macros."""

@@ -17,7 +17,6 @@ from gemmlab.units import ceil_div, round_up
 
 REPACK_WARPS = 8  # of a block, a piece of a row each: `WARPS` of repack.cu
 PIECE_BYTES = 2048  # of a row, at most: 16 times `PIECE`
-ADDED = 128  # sums that a warp of adds.cu tells: four of each lane
 ROW_BYTES = 128  # to which rows are padded: whole cache lines
 
 
@@ -53,10 +52,10 @@ def engine_kernel(engine: Engine, device: int) -> Kernel:
 
 
 @lru_cache(maxsize=256)
-def adds_kernel(engine: Engine, device: int) -> Kernel:
-    """The kernel that adds an engine's sums later."""
+def adds_kernel(engine: Engine, device: int, shared_bytes: int) -> Kernel:
+    """The kernel that adds an engine's sums later, each block with so much shared memory beside its own."""
     text, headers = engine.adds_text()
-    return Kernel(kept(text, headers=headers), "adds")
+    return Kernel(kept(text, headers=headers), "adds", shared_bytes)
 
 
 @lru_cache(maxsize=16)
@@ -139,9 +138,9 @@ def multiplying(
     launch = kernel.prepare((programs,), engine.threads, (*maps, to, problem), early=engine.early)
     if not engine.later:
         return [launch]
-    blocks = engine.tiles(m, n, d.batch) * engine.block_m * engine.block_n // (ADDED * engine.beside)
+    blocks, shared_bytes = engine.added(m, n, sms, d.batch)
     threads = 32 * engine.beside * engine.slices
-    return [launch, adds_kernel(engine, device).prepare((blocks,), threads, (problem,), early=True)]
+    return [launch, adds_kernel(engine, device, shared_bytes).prepare((blocks,), threads, (problem,), early=True)]
 
 
 def map_of(matrix: Stored, engine: Engine, box: tuple[int, int]) -> Any:

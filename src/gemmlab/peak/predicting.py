@@ -83,7 +83,7 @@ def step_cycles(engine: Engine, running: int, beside: int, fresh: float) -> floa
     products = 2 * engine.consumers * engine.block_n * times / STEP_SHARE + STEP_CYCLES
     if engine.a_format == "tfloat32" and engine.consumers == 1:
         products *= ALONE_TIMES
-    reads = engine.consumers * (64 + engine.block_n) * ROW_BYTES / PORT_BYTES * times
+    reads = engine.consumers * (64 * engine.halves + engine.block_n) * ROW_BYTES / PORT_BYTES * times
     return together(
         beside * (products + promotion_cycles(engine)),
         beside * reads,

@@ -44,6 +44,7 @@ FREE: dict[str, dict[str, range | tuple[bool, ...]]] = {
         "early": (False, True),
         "direct": (False, True),
         "lean": (False, True),
+        "hold": (False, True),
     },
     "tf32x3": {"stages": range(2, 13), "early": (False, True)},
     "vector": {"rows": range(1, 9), "warps": range(1, 17), "deep": range(1, 17), "early": (False, True)},

@@ -1,7 +1,7 @@
 // D = A B on Hopper's wgmma: as many programs as the chip has SMs walk over tiles of D and parts of k. A warpgroup of
 // one thread fetches tiles of A and B into a ring of stages by the copy engine; up to three others multiply, 64 rows each.
 //
-// What Python sets: BLOCK_N, CONSUMERS, STAGES; TILE_K (elements in 128 bytes); PIECES (1; 2: high and low parts of float32
+// What Python sets: BLOCK_N, HALVES (instructions side by side that these columns take), CONSUMERS, STAGES; TILE_K (elements in 128 bytes); PIECES (1; 2: high and low parts of float32
 // beside one another along k); PROMOTE (tiles of k after which sums go to registers outside; 0 never); A_SIDES, B_SIDES
 // (operands whose rows run along m, n); SWAPPED (sums are D's transpose's, D is written as it is); OUT (0: 16 bits by the
 // copy engine, 1: 16 bits row by row, 2: float32 by threads, 3: 16 bits by threads, 4: float32 row by row), OUT_PAIR; STORE_N
@@ -10,7 +10,8 @@
 // cluster have tiles below one another and fetch half of B each, for both), ACROSS (2: two have tiles beside one another, and
 // half of A each); RESIDENT (programs that an SM holds, also of the launch behind); PARTS (programs of one cluster that share
 // k; their sums meet in shared memory), GROUPS (clusters that share k; theirs meet in global memory), LATER (where adds.cu adds
-// them), LEAN (registers are left for its programs, which wait on the same SMs); EARLY (programmatic dependent launch);
+// them), LEAN (registers are left for its programs, which wait on the same SMs), HOLD (they begin when this launch has ended);
+// EARLY (programmatic dependent launch);
 // BATCHED (several multiplications of these sides, whose tiles are walked one after another's); WGMMA_TEXT.
 #define SHARES (PARTS * GROUPS)
 #include "float_rows.cuh"
@@ -69,7 +70,7 @@ extern "C" __global__ void __launch_bounds__(LEAN ? LEAN_THREADS : THREADS, RESI
   const int begin = (int)((long long)share * steps / SHARES), end = (int)((long long)(share + 1) * steps / SHARES);
   const int first_tile = blockIdx.x / (CLUSTER * GROUPS), tile_step = gridDim.x / (CLUSTER * GROUPS);
 #if EARLY
-  asm volatile("griddepcontrol.launch_dependents;");
+  if (!HOLD) asm volatile("griddepcontrol.launch_dependents;");  // else when this one ends
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
   if (PARTNERS > 1) asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");  // the others' barriers are there

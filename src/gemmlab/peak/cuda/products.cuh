@@ -27,6 +27,7 @@ DEVICE u64 rows_of_sides(u32 address) {
 #endif
 
 constexpr int SUMS = BLOCK_N / 2;  // of a thread: 64 x BLOCK_N over 128 threads
+constexpr int HALF_SUMS = SUMS / HALVES, HALF_STEP = BLOCK_N / HALVES * 128 / 16;  // of one instruction; in units of 16 bytes
 
 DEVICE void products_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 DEVICE void products_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
@@ -37,9 +38,13 @@ DEVICE void products_wait() {
 
 WGMMA_TEXT
 
-// Adds A (64, 128 bytes of k) times B to the sums, or begins them anew; four instructions.
+// Adds A (64, 128 bytes of k) times B to the sums, or begins them anew; four instructions, or four of each half of B.
 DEVICE void tile_products(float (&sums)[SUMS], u32 a, u32 b, bool fresh) {
   const u64 left = A_DESCRIPTOR(a), right = B_DESCRIPTOR(b);
 #pragma unroll
-  for (int step = 0; step < 4; step++) wgmma(sums, left + A_STEP * step, right + B_STEP * step, !(fresh && step == 0));
+  for (int step = 0; step < 4; step++)
+#pragma unroll
+    for (int half = 0; half < HALVES; half++)
+      wgmma(*(float(*)[HALF_SUMS])(sums + half * HALF_SUMS), left + A_STEP * step, right + B_STEP * step + HALF_STEP * half,
+            !(fresh && step == 0));
 }
