@@ -71,7 +71,8 @@ def kind_of(sizes: Sizes) -> tuple[object, ...]:
 
 def width_of(sizes: Sizes) -> int:
     """Columns of a tile of two warpgroups; all widths up to `WIDE` are one, those of two instructions another, and so
-    are other tiles'."""
+    are other tiles'.
+    """
     width: int = sizes["block_n"] if sizes.get("consumers") == 2 else WIDE
     return min(max(WIDE, width), MOST_COLUMNS + 1)
 
