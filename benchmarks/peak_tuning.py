@@ -187,6 +187,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=400, help="no row is begun after that")
     parser.add_argument("--first", type=int, default=10, help="plans of a row's first round")
     parser.add_argument("--rows", type=int, default=None, help="of each group, for a quick look")
+    parser.add_argument("--sides", type=int, nargs=3, default=None, metavar=("M", "N", "K"), help="rows of these alone")
     parser.add_argument("--again", action="store_true", help="measure rows that are there already")
     options = parser.parse_args()
     import torch
@@ -200,6 +201,7 @@ def main() -> int:
         (name, given)
         for name, given in by_turns({name: GROUPS[name][2][: options.rows] for name in chosen(options.groups)})
         if options.again or not any(key(row) == given for row in rows.get(name, []))
+        if options.sides in (None, list(given[:3]))
     ]
     for _, given in wanted[:AHEAD]:
         ahead(torch, given, compiler, options.first, held)

@@ -11,7 +11,18 @@ from tests.peak.test_choosing import requests
 from tests.peak.test_store import H200, SQUARE, folders, order  # noqa: F401 - a fixture
 
 from gemmlab.peak import store, tuning
-from gemmlab.peak.candidates import SHORT_S, SLOWEST, WIDE, beside, decided, kind_of, variants, various, width_of
+from gemmlab.peak.candidates import (
+    SHORT_S,
+    SLOWEST,
+    WIDE,
+    beside,
+    decided,
+    frugal,
+    kind_of,
+    variants,
+    various,
+    width_of,
+)
 from gemmlab.peak.choosing import plan_for, plans
 from gemmlab.peak.engine import Engine
 from gemmlab.peak.paired import LEAST_GAIN, LEVEL
@@ -227,6 +238,37 @@ def test_long_multiplications_are_judged_under_load():
         assert clock.asked[-1][1] == (tuning.LOADED_ROUNDS if found.loaded else tuning.FINAL_ROUNDS)
         paused = {each.plan: each.seconds[0] for each in found.tried}
         assert all(paused[plan] == scale * of for plan, of in rested.items())  # what is fitted to is not mixed
+
+
+LARGE = replace(SQUARE, m=8192, n=8192, k=8192)
+
+
+@given(requests())
+@settings(max_examples=40)
+def test_frugal_plans_change_free_sizes_alone(request_):
+    own = {order(plan) for plan in plans(request_)}
+    for plan in frugal(request_):
+        assert order(plan) in own
+        assert store.held(plan.kernel)
+        assert plan.kernel.block_n >= 256
+
+
+def test_under_load_a_frugal_plan_is_found_that_nothing_tells_after_a_pause():
+    most = frugal(LARGE)
+    best = next(plan for plan in most if plan.kernel.swapped and plan.kernel.spread == 2 and plan.kernel.blocks == 1)
+    first = various(LARGE, 12)
+    assert best not in first
+    assert len({plan.kernel.block_n for plan in frugal(LARGE)}) == 3
+    assert len(list(frugal(LARGE))) == len(set(frugal(LARGE)))
+
+    def seconds(plan):
+        return 1.58e-3 if clock.loaded and plan == best else 1.6e-3 if clock.loaded else 1.35e-3
+
+    clock = Clock(seconds, noise=0.003)
+    found = tuning.search(LARGE, clock, first)
+    assert (found.plan, found.loaded) == (best, True)
+    assert clock.asked[-1][1] == tuning.LOADED_ROUNDS
+    assert len(clock.asked[-1][0]) <= 1 + tuning.LOADED_FINAL + tuning.FINAL
 
 
 def test_what_load_does_not_tell_apart_is_judged_with_pauses():

@@ -11,7 +11,7 @@ from importlib import metadata
 from typing import Any, NamedTuple, Protocol
 
 from gemmlab.kernels.nvrtc import library
-from gemmlab.peak.candidates import beside, variants, various
+from gemmlab.peak.candidates import beside, frugal, variants, various
 from gemmlab.peak.choosing import plan_for
 from gemmlab.peak.engine import FOLDER
 from gemmlab.peak.paired import ranked, surely_faster
@@ -26,8 +26,10 @@ BETTERED = (2, 1)  # of the best, whose other sizes are tried next, and after th
 SEMIFINAL, FINAL = 10, 2  # plans beside the model's that are timed again, longer, and that are held against it
 FIRST_ROUNDS, MORE_ROUNDS, SEMIFINAL_ROUNDS, FINAL_ROUNDS = 1, 2, 9, 31
 #: a multiplication that takes this many seconds meets the power limit soon, and the last rounds are held there: so many
-#: of them, with so many plans, none further behind the fastest in the rounds before than that
+#: of them, with so many plans, none further behind the fastest in the rounds before than that; the `frugal` ones
+#: join them for the rounds in which those plans are picked
 LOADED_FROM_S, LOADED_ROUNDS, LOADED_FINAL, LOADED_NEAR = 1e-3, 11, 4, 1.01
+LOADED_FIRST_ROUNDS = 3
 RESTED = 0.99  # times the model's time after pauses, from which on a plan is worth it that load does not tell apart
 HOPELESS = 1.1  # times the fastest's time, from which on a plan is timed once only
 
@@ -61,9 +63,9 @@ def search(request: Request, trial: Trial, first: Sequence[Plan] | None = None) 
     short ones `beside` too; the best of all again, by turns; and the best few of these against the model's.
 
     Rounds in which plans were picked do not judge them: the last ones are new, and `surely_faster` decides. Plans that
-    take `LOADED_FROM_S` or longer are held against one another under load: there the energy of a product decides, and
-    of plans that look alike after a pause one may be 2 % slower. Those that load does not tell from the model's are
-    held against it with pauses: there one may be 9 % faster.
+    take `LOADED_FROM_S` or longer are held against one another, and `frugal` ones, under load: there the energy of a
+    product decides, and of plans that look alike after a pause one may be 3 % slower. Those that load does not tell
+    from the model's are held against it with pauses: there one may be 9 % faster.
 
     Raises GemmlabError where no plan gives a right result.
     """
@@ -81,7 +83,7 @@ def search(request: Request, trial: Trial, first: Sequence[Plan] | None = None) 
     loaded = bool(last) and median_s(last[0]) >= LOADED_FROM_S
     if loaded:
         near = [each.plan for each in last if median_s(each) <= LOADED_NEAR * median_s(last[0])]
-        last, loaded = known.loaded([plan for plan in near if plan != model][:LOADED_FINAL])
+        last, loaded = known.loaded([*near[:SEMIFINAL], *frugal(request)])
     elif last and last[0].plan != model:
         last = ranked(known.timed([each.plan for each in last if each.plan != model][:FINAL], FINAL_ROUNDS))
     if not last:
@@ -126,10 +128,10 @@ class Known:
         return found
 
     def loaded(self, plans: Sequence[Plan]) -> tuple[list[Tried], bool]:
-        """Those plans and the model's under load, the fastest first; or, where none surely beats that one, it and one
-        that is not surely slower and was much faster after pauses, with pauses. And whether it was under load.
+        """The best of those plans and the model's under load, the fastest first; where none surely beats that one, it
+        and one that is not surely slower and was much faster after pauses, with pauses. And whether it was under load.
         """
-        last = ranked(self.timed(plans, LOADED_ROUNDS, loaded=True))
+        last = ranked(self.timed(self.finalists(plans), LOADED_ROUNDS, loaded=True))
         own = next((each for each in last if each.plan == self.model), None)
         if own is None or beaten(own, last):
             return last, True
@@ -138,6 +140,17 @@ class Known:
         if statistics.median(self.beside[rested]) > RESTED:
             return last, True
         return ranked(self.timed([rested], FINAL_ROUNDS)), False
+
+    def finalists(self, plans: Sequence[Plan]) -> list[Plan]:
+        """Those beside the model's; of many the `LOADED_FINAL` that are the fastest under load, and of others not far
+        behind there the `FINAL` that are after pauses.
+        """
+        others = [plan for plan in dict.fromkeys(plans) if plan != self.model]
+        if len(others) <= LOADED_FINAL:
+            return others
+        first = ranked(self.timed(others, LOADED_FIRST_ROUNDS, loaded=True))
+        near = {each.plan for each in first if median_s(each) <= LOADED_NEAR * median_s(first[0])}
+        return [each.plan for each in first][:LOADED_FINAL] + [plan for plan in self.best() if plan in near][:FINAL]
 
     def best(self) -> list[Plan]:
         """The right plans, the fastest first."""
@@ -208,7 +221,7 @@ def tune(a: Any, b: Any, out: Any = None, accuracy: str = "vendor", deterministi
     compiled side by side, which takes seconds where they are not kept from before, held against float64, and timed by
     CUDA graphs over copies of the operands, more than three times the L2 where they are small; the memory of the copies
     and of float64 operands is needed. Pauses keep the chip off its power limit; of multiplications that take a
-    millisecond or longer the last rounds are without them. A result's accuracy never changes, nor, with
+    millisecond or longer the last rounds are without them, for some ten seconds, with more of the widest tiles. A result's accuracy never changes, nor, with
     `deterministic`, the order of its sums.
 
     Returns the plan, its time and the model's in seconds, their spread, and all that was tried. It is remembered in the
