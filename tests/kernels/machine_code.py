@@ -70,15 +70,19 @@ def read(code, folder):
     """Instructions of machine code by opcode with its suffixes, and what the kernel takes."""
     path = folder / "code.cubin"
     path.write_bytes(code)
+    return opcodes_of(said(path, "-sass")), listed(said(path, "-res-usage"))
 
-    def said(option):
-        return subprocess.run(
-            [tools("cuobjdump")[0], option, str(path)], capture_output=True, text=True, check=True
-        ).stdout
 
-    opcodes = re.findall(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9.]*)", said("-sass"))
+def said(path, option):
+    """What cuobjdump tells of a file of machine code."""
+    return subprocess.run([tools("cuobjdump")[0], option, str(path)], capture_output=True, text=True, check=True).stdout
+
+
+def opcodes_of(sass):
+    """Instructions by opcode with its suffixes, in their order."""
+    opcodes = re.findall(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9.]*)", sass)
     assert opcodes
-    return opcodes, listed(said("-res-usage"))
+    return opcodes
 
 
 def listed(text):

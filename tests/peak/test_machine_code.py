@@ -1,9 +1,9 @@
 """The wgmma kernel compiled ahead of time: the instructions that are meant are there, and nothing spills."""
 
 import hashlib
+import json
 import os
 import re
-import subprocess
 
 import pytest
 from tests.kernels import machine_code
@@ -82,7 +82,7 @@ FORMS = {
 
 @pytest.fixture(scope="module")
 def code(tmp_path_factory):
-    """Machine code of a form, compiled once, by whichever of pytest's workers asks first."""
+    """A form's machine code as text and what it takes: made and read once, by whichever worker of pytest asks first."""
     machine_code.need("cuda.bindings")
     from gemmlab.kernels.nvrtc import compiled
 
@@ -91,21 +91,25 @@ def code(tmp_path_factory):
         folder = folder.parent
 
     def made(engine):
-        path = folder / f"{hashlib.sha256(repr(engine).encode()).hexdigest()[:16]}.cubin"
+        path = folder / f"{hashlib.sha256(repr(engine).encode()).hexdigest()[:16]}.json"
         if not path.exists():
             text, headers = engine.text()
             fresh = path.with_suffix(f".{os.getpid()}")
             fresh.write_bytes(compiled(text, headers=headers).code)
+            told = [machine_code.said(fresh, option) for option in ("-sass", "-res-usage")]
+            fresh.write_text(json.dumps(told))
             fresh.replace(path)
-        return path.read_bytes()
+        sass, usage = json.loads(path.read_text())
+        return sass, machine_code.listed(usage)
 
     return made
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_instructions_and_registers(name, code, tmp_path):
+def test_instructions_and_registers(name, code):
     engine = FORMS[name]
-    opcodes, usage = machine_code.read(code(engine), tmp_path)
+    sass, usage = code(engine)
+    opcodes = machine_code.opcodes_of(sass)
     product = "QGMMA" if engine.a_format.startswith("float8") else "HGMMA"
     times = 3 if engine.pieces == 2 else engine.halves
     assert sum(opcode.startswith(product) for opcode in opcodes) == 4 * times
@@ -133,12 +137,9 @@ def innermost_loop(sass, opcode):
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_no_barrier_over_the_chip_inside_the_loop(name, code, tmp_path):
+def test_no_barrier_over_the_chip_inside_the_loop(name, code):
     """A fence over the GPU between two products would stop the pipeline: seen to cost a third of the time."""
-    path = tmp_path / "code.cubin"
-    path.write_bytes(code(FORMS[name]))
-    tool = machine_code.tools("cuobjdump")[0]
-    sass = subprocess.run([tool, "-sass", str(path)], capture_output=True, text=True, check=True).stdout
+    sass, _ = code(FORMS[name])
     loop = innermost_loop(sass, "QGMMA" if FORMS[name].a_format.startswith("float8") else "HGMMA")
     assert any("SYNCS" in text for text in loop), "it waits for a stage"
     assert not [text for text in loop if re.search(r"MEMBAR|CCTL|ERRBAR|UCGABAR", text)]
@@ -148,21 +149,17 @@ def test_no_barrier_over_the_chip_inside_the_loop(name, code, tmp_path):
 
 
 @pytest.mark.parametrize("name", [name for name, form in FORMS.items() if form.consumers > 1 and not form.lean])
-def test_registers_that_warpgroups_hand_on_are_there(name, code, tmp_path):
+def test_registers_that_warpgroups_hand_on_are_there(name, code):
     """Warpgroups that ask for more than the others gave back would wait for ever."""
-    path = tmp_path / "code.cubin"
-    path.write_bytes(code(FORMS[name]))
-    tool = machine_code.tools("cuobjdump")[0]
-    sass = subprocess.run([tool, "-sass", str(path)], capture_output=True, text=True, check=True).stdout
+    sass, usage = code(FORMS[name])
     fewer, more = sorted(int(found, 16) for found in re.findall(r"USETMAXREG\S*.*?(0x[0-9a-f]+)\s*;", sass))
-    _, usage = machine_code.read(path.read_bytes(), tmp_path)
     assert fewer < usage.registers < more
     assert 128 * (fewer + FORMS[name].consumers * more) <= usage.registers * FORMS[name].threads
 
 
 def test_a_lean_engine_leaves_registers_for_programs_that_add_later(code, tmp_path):
     engine = FORMS["the same, lean"]
-    _, usage = machine_code.read(code(engine), tmp_path)
+    _, usage = code(engine)
     from gemmlab.kernels.nvrtc import compiled
 
     text, headers = engine.adds_text()
@@ -187,9 +184,9 @@ def test_adding_later_does_not_spill(groups, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["unaligned D", "swapped, unaligned D"])
-def test_rows_off_the_road_are_stored_sixteen_bytes_at_a_time(name, code, tmp_path):
+def test_rows_off_the_road_are_stored_sixteen_bytes_at_a_time(name, code):
     """Matrices of sums go to shared memory whole, and no element by itself but at the ends of rows."""
-    opcodes, _ = machine_code.read(code(FORMS[name]), tmp_path)
+    opcodes = machine_code.opcodes_of(code(FORMS[name])[0])
     assert any(opcode.startswith("STSM") for opcode in opcodes)
     assert not [opcode for opcode in opcodes if opcode.startswith("STS.")]
     assert any(machine_code.having([opcode], "STG", "128") for opcode in opcodes)

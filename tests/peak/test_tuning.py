@@ -340,6 +340,14 @@ def test_where_all_fail_it_says_so():
         tuning.search(SQUARE, lambda plans, rounds, loaded: [Tried(plan, fault="wrong") for plan in plans])
 
 
+def test_what_is_wrong_under_load_is_refused():
+    def wrong_under_load(plans, rounds, *, loaded=False):
+        return [Tried(plan, fault="wrong") if loaded else Tried(plan, (1.3e-3,) * rounds) for plan in plans]
+
+    with pytest.raises(GemmlabError, match="measured again"):
+        tuning.search(LARGE, wrong_under_load)
+
+
 def test_what_is_wrong_when_measured_again_is_refused():
     def wrong_later(plans, rounds, loaded):
         return Clock(by_model)(plans, rounds) if rounds < tuning.SEMIFINAL_ROUNDS else [Tried(plan) for plan in plans]
