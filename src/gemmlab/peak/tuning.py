@@ -149,7 +149,7 @@ class Known:
         if len(others) <= LOADED_FINAL:
             return others
         first = ranked(self.timed(others, LOADED_FIRST_ROUNDS, loaded=True))
-        near = {each.plan for each in first if median_s(each) <= LOADED_NEAR * median_s(first[0])}  # none where all fail
+        near = {each.plan for each in first if median_s(each) <= LOADED_NEAR * median_s(first[0])}  # none if all fail
         return [each.plan for each in first][:LOADED_FINAL] + [plan for plan in self.best() if plan in near][:FINAL]
 
     def best(self) -> list[Plan]:
