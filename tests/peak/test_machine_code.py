@@ -118,6 +118,9 @@ def test_instructions_and_registers(name, code):
     assert not [opcode for opcode in opcodes if opcode.startswith(("LDL", "STL"))]
     assert usage.registers * engine.threads <= machine_code.REGISTERS_OF_SM
     assert engine.shared_bytes <= machine_code.SHARED_LIMIT
+    # a launch behind may begin before this one ends, and this one waits for the one in front
+    assert any(opcode.startswith("PREEXIT") for opcode in opcodes) == (engine.early and not engine.hold)
+    assert any(opcode.startswith("ACQBULK") for opcode in opcodes) == engine.early
     rank = "3D" if engine.batched else "2D"
     assert any(opcode.startswith("UTMASTG") for opcode in opcodes) == (engine.store == 0 and engine.shares == 1)
     assert {opcode.split(".")[1] for opcode in opcodes if opcode.startswith(("UTMASTG", "UTMALDG"))} == {rank}
