@@ -162,9 +162,20 @@ def steps(name: str, value: int) -> tuple[int, ...]:
     return (value - 1,) if name == "stages" else (value // 2, value * 2)
 
 
+#: what changes with a size, as a kernel cannot hold both
+WITH: dict[tuple[str, int], Sizes] = {
+    ("direct", True): {"blocks": 1},
+    ("direct", False): {"blocks": 1},
+    ("hold", True): {"early": True, "lean": False},
+    ("early", False): {"hold": False},
+    ("lean", True): {"hold": False},
+}
+
+
 def resized(kernel: Any, name: str, value: int) -> Any:
     """The kernel with one size changed, with the most stages and lag that leave room for it; None where none do."""
-    sizes = asdict(kernel) | {name: value} | ({"blocks": 1} if name == "direct" else {})  # then none is on its way
+    own = asdict(kernel)
+    sizes = own | {name: value} | {other: to for other, to in WITH.get((name, value), {}).items() if other in own}
     for stages in range(sizes.get("stages", 2), 1, -1):
         fewer = {"stages": stages, "lag": min(sizes.get("lag", 0), max(0, stages - 2))}
         try:
