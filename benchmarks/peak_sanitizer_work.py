@@ -180,7 +180,7 @@ def worked(torch: Any, case: Case) -> dict[str, Any]:
     found = sorted(filter(case.wanted, plans(request)), key=lambda plan: plan.predicted_s)
     about = {"case": case.name, "m": m, "n": n, "k": k, "format": case.form, "layout": case.layout}
     if not found:
-        return about | {"plan": None, "right": True}
+        return about | {"plan": None, "right": False}  # a sort that nobody plans any more is shown by nothing
     plan = replace(found[0], kernel=replace(found[0].kernel, **case.tuned or {}))
     made = ready(torch, left, right, d, plan)
     made.launch(torch.cuda.current_stream().cuda_stream)

@@ -102,6 +102,13 @@ def test_it_goes_on_where_it_stopped(peak, monkeypatch, tmp_path):
     assert len(peak.searched) == 4
 
 
+def test_rows_of_some_sides_alone(peak, monkeypatch, tmp_path):
+    run(peak, monkeypatch, tmp_path, *CUBES)
+    _, found = run(peak, monkeypatch, tmp_path, *CUBES, "--again", "--sides", "1024", "1024", "1024")
+    assert [given[:3] for given in peak.searched] == [(1024, 1024, 1024)]
+    assert len(found["rows"]["aligned"]) == 4
+
+
 def test_no_row_is_begun_when_time_is_up(peak, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(peak, "written", lambda *_: None)
     (tmp_path / "o.json").write_text('{"rows": {}}')

@@ -221,7 +221,7 @@ def tune(a: Any, b: Any, out: Any = None, accuracy: str = "vendor", deterministi
     compiled side by side, which takes seconds where they are not kept from before, held against float64, and timed by
     CUDA graphs over copies of the operands, more than three times the L2 where they are small; the memory of the copies
     and of float64 operands is needed. Pauses keep the chip off its power limit; of multiplications that take a
-    millisecond or longer the last rounds are without them, for some twenty seconds, with more of the widest tiles. A
+    millisecond or longer the last rounds are without them, for some thirty seconds, with more of the widest tiles. A
     result's accuracy never changes, nor, with `deterministic`, the order of its sums.
 
     Returns the plan, its time and the model's in seconds, their spread, and all that was tried. It is remembered in the
